@@ -1,0 +1,58 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: demo test test-all lint types format bench verify canary build clean compiler
+
+demo: build
+	$(BIN)/python examples/demo.py
+
+test: build
+	$(BIN)/python -m pytest
+
+test-all: build
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+lint: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'native/*.cpp' 'native/*.hpp')
+
+types: build
+	$(BIN)/mypy
+
+format: build
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(git ls-files 'native/*.cpp' 'native/*.hpp')
+
+bench: build
+	$(BIN)/python -m benchmarks
+
+verify: build
+	FIELDCRAFT_REQUIRE_DATA=1 $(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/python -m benchmarks --check
+
+canary: build
+	$(BIN)/python -m pytest -m slow tests/laws/test_canary.py
+
+# The lock keeps two builds in one checkout from treading on each other.
+build: $(STAMP)
+	@flock $(VENV)/.lock $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+
+$(STAMP): pyproject.toml | compiler
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" "cmake>=3.20" ninja
+	$(BIN)/python -m pip install --quiet numpy scipy safetensors typer rich
+	$(BIN)/python -m pip install --quiet $$($(PYTHON) .ci/extras.py test lint)
+	@touch $@
+
+compiler:
+	@command -v "$${CXX:-c++}" >/dev/null 2>&1 || { \
+	  echo "No C++ compiler found: install one (Debian/Ubuntu: apt-get install g++, Fedora: dnf install gcc-c++) and run make again." >&2; exit 1; }
+
+clean:
+	rm -rf build $(VENV)

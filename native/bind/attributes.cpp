@@ -1,0 +1,272 @@
+// Features that users wrote in Python -> attribute ids, natively.
+//
+// A sequence is a list (or any iterable) of items; an item is a str, a list, tuple or set of str, or a dict of
+// name -> str | bool | number | list | set | dict. {"k": "v"} is the attribute `k:v`, nesting joins with `:`,
+// a number is the attribute's value, True is 1, and 0 and False leave the attribute out.
+//
+// A sequence is read in three phases, so that the memory behind cold strings arrives while others are worked
+// on: collect pointers to the UTF-8 bytes, hash them all and fetch their table slots ahead, probe.
+#include <cmath>
+#include <stdexcept>
+
+#include "bind/arrays.hpp"
+#include "interning.hpp"
+
+namespace fieldcraft::bind {
+namespace {
+
+#ifdef Py_LIMITED_API
+inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GetItem(list, i); }
+inline Py_ssize_t list_size(PyObject* list) { return PyList_Size(list); }
+#else
+inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GET_ITEM(list, i); }
+inline Py_ssize_t list_size(PyObject* list) { return PyList_GET_SIZE(list); }
+#endif
+
+struct Attribute {
+  const char* text;  // null: `offset` into the joined names
+  size_t offset, length;
+  uint64_t hash;
+  double value;
+};
+
+class Collector {
+ public:
+  std::vector<Attribute> found;
+  std::vector<int64_t> token_ends;  // number of attributes found up to and with each token
+
+  void sequence(PyObject* items, int64_t index) {
+    sequence_ = index;
+    found.clear();
+    token_ends.clear();
+    joined_.clear();
+    if (PyUnicode_Check(items) || PyDict_Check(items))
+      fail("a sequence must be a list of items (tokens), got " + type_name(items) +
+           "; wrap it in a list, or X has one level too few");
+    nb::object held;
+    if (!PyList_Check(items)) {
+      held = nb::steal(PySequence_List(items));
+      if (!held.is_valid()) {
+        PyErr_Clear();
+        fail("a sequence must be a list of items (tokens), got " + type_name(items));
+      }
+      items = held.ptr();
+      keep_.push_back(held);
+    }
+    const Py_ssize_t n = list_size(items);
+    for (token_ = 0; token_ < n; ++token_) {
+      if (token_ + 2 < n) __builtin_prefetch(list_item(items, token_ + 2));
+      item(list_item(items, token_));
+      token_ends.push_back(static_cast<int64_t>(found.size()));
+    }
+    for (Attribute& a : found) {
+      if (a.text == nullptr) a.text = joined_.data() + a.offset;
+      a.hash = hash_bytes(a.text, a.length);
+    }
+  }
+  void done() { keep_.clear(); }
+
+ private:
+  static std::string type_name(PyObject* object) {
+    return nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))).attr("__name__"));
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::invalid_argument("sequence " + std::to_string(sequence_) +
+                                (token_ >= 0 ? ", token " + std::to_string(token_) : "") + ": " + what);
+  }
+
+  std::string_view text(PyObject* string) {
+    Py_ssize_t n = 0;
+    const char* p = PyUnicode_AsUTF8AndSize(string, &n);
+    if (p == nullptr) {
+      PyErr_Clear();
+      fail("a feature name is not valid Unicode (it holds a lone surrogate); decode the text with errors='replace'");
+    }
+    return {p, static_cast<size_t>(n)};
+  }
+
+  void item(PyObject* object) {
+    if (PyList_Check(object)) return list(object);
+    if (PyUnicode_Check(object)) return add(text(object), 1.0);
+    if (PyDict_Check(object)) return dict(object, {});
+    if (PyTuple_Check(object) || PyAnySet_Check(object)) return names(object, {});
+    fail("an item must be a str, a list or set of str, or a dict of features, got " + type_name(object) +
+         (PyFloat_Check(object) || PyLong_Check(object) ? "; numbers need a name: {'size': 3.5}" : ""));
+  }
+
+  void list(PyObject* object) {
+    const Py_ssize_t n = list_size(object);
+    for (Py_ssize_t i = 0; i < n; ++i) __builtin_prefetch(list_item(object, i));
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* name = list_item(object, i);
+      if (!PyUnicode_Check(name)) not_a_name(name);
+      add(text(name), 1.0);
+    }
+  }
+
+  // Elements of a list, tuple or set: `prefix:element`, or the element alone.
+  void names(PyObject* object, const std::string& prefix) {
+    for (nb::handle element : nb::borrow(object)) {
+      if (!PyUnicode_Check(element.ptr())) not_a_name(element.ptr());
+      if (prefix.empty()) add(text(element.ptr()), 1.0);
+      else add_joined(prefix + std::string(text(element.ptr())), 1.0);
+    }
+  }
+
+  [[noreturn]] void not_a_name(PyObject* object) const {
+    const bool deeper = PyList_Check(object) || PyDict_Check(object);
+    fail("a list of features must hold str, got " + type_name(object) +
+         (deeper ? "; X has one level too many" : "; use str(value), or a dict for numbers"));
+  }
+
+  void dict(PyObject* object, const std::string& prefix) {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(object, &position, &key, &value)) {
+      if (!PyUnicode_Check(key)) fail("a feature name must be a str, got " + type_name(key) + "; use str(name)");
+      entry(text(key), value, prefix);
+    }
+  }
+
+  void entry(std::string_view name, PyObject* value, const std::string& prefix) {
+    if (value == Py_True || value == Py_False) return number(name, value == Py_True ? 1.0 : 0.0, prefix);
+    if (PyUnicode_Check(value))
+      return add_joined(prefix + std::string(name) + ":" + std::string(text(value)), 1.0);
+    if (PyFloat_Check(value) || PyLong_Check(value)) return number(name, as_double(value, name), prefix);
+    const std::string longer = prefix + std::string(name) + ":";
+    if (PyDict_Check(value)) return dict(value, longer);
+    if (PyList_Check(value) || PyTuple_Check(value) || PyAnySet_Check(value)) return names(value, longer);
+    if (value != Py_None && PyNumber_Check(value)) return number(name, as_double(value, name), prefix);
+    fail("feature '" + std::string(name) + "' has a value of type " + type_name(value) +
+         "; allowed are str, bool, int, float, and lists, sets or dicts of them");
+  }
+
+  double as_double(PyObject* value, std::string_view name) {
+    const double x = PyFloat_AsDouble(value);
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      fail("feature '" + std::string(name) + "' has a value that is not one number; flatten it or give it as str");
+    }
+    return x;
+  }
+
+  void number(std::string_view name, double value, const std::string& prefix) {
+    if (!std::isfinite(value))
+      fail("feature '" + prefix + std::string(name) + "' has the value " + std::to_string(value) +
+           "; values must be finite: drop the feature or give it a number");
+    if (value == 0) return;
+    if (prefix.empty()) add(name, value);
+    else add_joined(prefix + std::string(name), value);
+  }
+
+  void add(std::string_view name, double value) { found.push_back({name.data(), 0, name.size(), 0, value}); }
+  void add_joined(const std::string& name, double value) {
+    found.push_back({nullptr, joined_.size(), name.size(), 0, value});
+    joined_ += name;
+  }
+
+  int64_t sequence_ = 0, token_ = -1;
+  std::string joined_;
+  std::vector<nb::object> keep_;
+};
+
+class AttributeTable {
+ public:
+  explicit AttributeTable(int64_t hash_size) : hash_size_(hash_size) {
+    require(hash_size >= 0 && hash_size < 0x7fffffff, "hash_size must be in 0 .. 2^31 - 2");
+  }
+
+  int64_t size() const { return hash_size_ > 0 ? hash_size_ : static_cast<int64_t>(table_.size()); }
+
+  nb::tuple encode(nb::list sequences, bool grow) {
+    std::vector<int64_t> offsets{0}, token_ptr{0};
+    std::vector<int32_t> ids;
+    std::vector<double> values;
+    bool valued = false;  // false while all values are 1
+    Collector collector;
+    int64_t index = 0;
+    for (nb::handle sequence : sequences) {
+      collector.sequence(sequence.ptr(), index++);
+      take(collector, grow, token_ptr, ids, values, valued);
+      offsets.push_back(static_cast<int64_t>(token_ptr.size()) - 1);
+      collector.done();
+    }
+    nb::object shown = valued ? give(std::move(values)) : nb::none();
+    return nb::make_tuple(give(std::move(offsets)), give(std::move(token_ptr)), give(std::move(ids)), shown);
+  }
+
+  // Ids of names, -1 where unknown; new names are added if `grow`.
+  nb::object ids(nb::list names, bool grow) {
+    std::vector<int32_t> out;
+    for (nb::handle name : names) {
+      const auto text = nb::cast<std::string>(name);
+      out.push_back(id_of(text, hash_bytes(text.data(), text.size()), grow));
+    }
+    return give(std::move(out));
+  }
+
+  nb::object name(int64_t id) const {
+    require(id >= 0 && id < size(), "attribute id " + std::to_string(id) + " is out of range");
+    if (hash_size_ > 0) return nb::cast("#" + std::to_string(id));
+    const auto k = table_.key(static_cast<size_t>(id));
+    return nb::steal(PyUnicode_DecodeUTF8(k.data(), static_cast<Py_ssize_t>(k.size()), "replace"));
+  }
+
+  nb::tuple state() const {
+    std::vector<uint8_t> bytes(table_.arena().begin(), table_.arena().end());
+    std::vector<int64_t> starts(table_.starts());
+    return nb::make_tuple(give(std::move(bytes)), give(std::move(starts)), hash_size_);
+  }
+
+  static AttributeTable restore(In1<uint8_t> bytes, In1<int64_t> starts, int64_t hash_size) {
+    AttributeTable table(hash_size);
+    require(starts.shape(0) >= 1, "key offsets are empty");
+    table.table_ = Interner::restore(reinterpret_cast<const char*>(bytes.data()), bytes.shape(0), starts.data(),
+                                     starts.shape(0) - 1);
+    return table;
+  }
+
+ private:
+  int32_t id_of(std::string_view name, uint64_t hash, bool grow) {
+    if (hash_size_ > 0) return static_cast<int32_t>(hash % static_cast<uint64_t>(hash_size_));
+    return grow ? table_.intern(name, hash) : table_.find(name, hash);
+  }
+
+  void take(const Collector& c, bool grow, std::vector<int64_t>& token_ptr, std::vector<int32_t>& ids,
+            std::vector<double>& values, bool& valued) {
+    constexpr size_t kAhead = 16;
+    const auto& found = c.found;
+    for (size_t i = 0; i < std::min(kAhead, found.size()); ++i) table_.prefetch(found[i].hash);
+    size_t i = 0;
+    for (const int64_t end : c.token_ends) {
+      for (; i < static_cast<size_t>(end); ++i) {
+        if (i + kAhead < found.size()) table_.prefetch(found[i + kAhead].hash);
+        const int32_t id = id_of({found[i].text, found[i].length}, found[i].hash, grow);
+        if (id < 0) continue;
+        if (found[i].value != 1.0 && !valued) values.assign(ids.size(), 1.0), valued = true;
+        ids.push_back(id);
+        if (valued) values.push_back(found[i].value);
+      }
+      token_ptr.push_back(static_cast<int64_t>(ids.size()));
+    }
+  }
+
+  Interner table_;
+  int64_t hash_size_;
+};
+
+}  // namespace
+
+void bind_attributes(nb::module_& m) {
+  nb::class_<AttributeTable>(m, "AttributeTable")
+      .def(nb::init<int64_t>(), nb::arg("hash_size"))
+      .def("__len__", &AttributeTable::size)
+      .def("encode", &AttributeTable::encode, nb::arg("sequences"), nb::arg("grow"))
+      .def("ids", &AttributeTable::ids, nb::arg("names"), nb::arg("grow"))
+      .def("name", &AttributeTable::name, nb::arg("id"))
+      .def("state", &AttributeTable::state)
+      .def_static("restore", &AttributeTable::restore, nb::arg("bytes"), nb::arg("starts"), nb::arg("hash_size"));
+}
+
+}  // namespace fieldcraft::bind

@@ -1,0 +1,242 @@
+// Potentials and the queries on them.
+#include <nanobind/stl/optional.h>
+
+#include <cmath>
+#include <optional>
+
+#include "bind/arrays.hpp"
+#include "bind/encoded.hpp"
+#include "potentials.hpp"
+#include "queries.hpp"
+
+namespace fieldcraft::bind {
+namespace {
+
+Numerics numerics_of(const std::string& name) {
+  if (name == "auto") return Numerics::automatic;
+  if (name == "scaled") return Numerics::scaled;
+  require(name == "log", "numerics must be auto, scaled or log, got " + name);
+  return Numerics::log;
+}
+
+void check_scores(const double* scores, size_t n, size_t width, const char* what) {
+  for (size_t i = 0; i < n; ++i)
+    require(!(std::isnan(scores[i]) || scores[i] == INFINITY),
+            std::string(what) + " potentials hold " + std::to_string(scores[i]) + " at row " +
+                std::to_string(width == 0 ? 0 : i / width) + "; they must be finite or -inf");
+}
+
+// Arrays stay alive as long as the object: see keep_alive below.
+ArrayPotentials* from_arrays(In2<double> node, In1<double> edge, bool per_token, In1<int64_t> offsets,
+                             In1<uint8_t> starts, In1<uint8_t> stops) {
+  const size_t S = node.shape(1), tokens = node.shape(0);
+  require(S >= 1 && S <= 65535, "a chain needs between 1 and 65535 states, got " + std::to_string(S));
+  require(starts.shape(0) == S && stops.shape(0) == S, "starts and stops must have one entry per state");
+  const size_t wanted = per_token ? tokens * S * S : S * S;
+  require(edge.shape(0) == wanted, "edge potentials have " + std::to_string(edge.shape(0)) + " entries, expected " +
+                                       std::to_string(wanted));
+  check_offsets(offsets, static_cast<int64_t>(tokens), "offsets");
+  check_scores(node.data(), tokens * S, S, "node");
+  const bool skip_first = per_token && tokens > 0;
+  std::vector<uint8_t> first(skip_first ? tokens : 0, 0);
+  for (size_t i = 0; skip_first && i + 1 < offsets.shape(0); ++i)
+    if (offsets(i) < offsets(i + 1)) first[offsets(i)] = 1;
+  if (!per_token) check_scores(edge.data(), wanted, S, "edge");
+  for (size_t t = 0; t < first.size(); ++t)
+    if (!first[t]) check_scores(edge.data() + t * S * S, S * S, 0, "edge");
+  return new ArrayPotentials(node.data(), edge.data(), per_token,
+                             std::vector<int64_t>(offsets.data(), offsets.data() + offsets.shape(0)),
+                             std::vector<uint8_t>(starts.data(), starts.data() + S),
+                             std::vector<uint8_t>(stops.data(), stops.data() + S));
+}
+
+ChainModel* make_model(const Columns& columns, int n_states, std::optional<In1<int64_t>> frequency,
+                       In1<double> weights, int n_jobs) {
+  const FeatureColumns features = columns.checked(n_states);
+  require(weights.shape(0) == static_cast<size_t>(features.n_features), "one weight per feature is needed");
+  require(!frequency || frequency->shape(0) == static_cast<size_t>(features.n_attributes),
+          "one frequency per attribute is needed");
+  std::vector<double> copy(weights.data(), weights.data() + weights.shape(0));
+  nb::gil_scoped_release unlocked;
+  return new ChainModel(features, n_states, frequency ? frequency->data() : nullptr, std::move(copy), n_jobs);
+}
+
+ModelPotentials* from_model(const ChainModel& model, const Tokens& tokens) {
+  return new ModelPotentials(model, tokens.checked(model.layout.n_attributes));
+}
+
+nb::object py_log_partition(const Potentials& from, const std::string& numerics, int n_jobs) {
+  std::vector<double> log_z(from.n_sequences());
+  const Numerics how = numerics_of(numerics);
+  {
+    nb::gil_scoped_release unlocked;
+    log_partitions(from, how, n_jobs, log_z.data());
+  }
+  return give(std::move(log_z));
+}
+
+nb::tuple py_marginals(const Potentials& from, const std::string& numerics, const std::string& edge, int n_jobs) {
+  const size_t S = from.S(), tokens = from.n_tokens();
+  const EdgeOutput output = edge == "rows"     ? EdgeOutput::rows
+                            : edge == "totals" ? EdgeOutput::totals
+                                               : EdgeOutput::none;
+  const size_t rows = output == EdgeOutput::rows ? tokens : output == EdgeOutput::totals ? 1 : 0;
+  std::vector<double> node(tokens * S), pairs(rows * S * S, 0.0), log_z(from.n_sequences());
+  const Numerics how = numerics_of(numerics);
+  {
+    nb::gil_scoped_release unlocked;
+    marginals(from, how, n_jobs, output, node.data(), pairs.data(), log_z.data());
+  }
+  return nb::make_tuple(give(std::move(node), {tokens, S}), give(std::move(pairs), {rows, S * S}),
+                        give(std::move(log_z)));
+}
+
+nb::tuple py_argmax(const Potentials& from, int n_jobs) {
+  std::vector<int32_t> states(from.n_tokens());
+  std::vector<double> scores(from.n_sequences());
+  {
+    nb::gil_scoped_release unlocked;
+    argmax(from, n_jobs, states.data(), scores.data());
+  }
+  return nb::make_tuple(give(std::move(states)), give(std::move(scores)));
+}
+
+nb::object py_score(const Potentials& from, In1<int32_t> states, int n_jobs) {
+  require(states.shape(0) == static_cast<size_t>(from.n_tokens()), "one state per token is needed");
+  check_range(states, 0, from.S(), "states");
+  std::vector<double> scores(from.n_sequences());
+  {
+    nb::gil_scoped_release unlocked;
+    score_labels(from, n_jobs, states.data(), scores.data());
+  }
+  return give(std::move(scores));
+}
+
+nb::object py_entropy(const Potentials& from, int n_jobs) {
+  std::vector<double> entropy(from.n_sequences());
+  {
+    nb::gil_scoped_release unlocked;
+    entropies(from, n_jobs, entropy.data());
+  }
+  return give(std::move(entropy));
+}
+
+nb::list py_k_best(const Potentials& from, int k, int n_jobs) {
+  require(k >= 1, "k must be at least 1, got " + std::to_string(k));
+  std::vector<Ranked> all;
+  {
+    nb::gil_scoped_release unlocked;
+    all = k_best_of(from, k, n_jobs);
+  }
+  nb::list out;
+  for (int64_t i = 0; i < from.n_sequences(); ++i) {
+    const size_t n = all[i].scores.size(), T = from.length(i);
+    out.append(nb::make_tuple(give(std::move(all[i].states), {n, T}), give(std::move(all[i].scores))));
+  }
+  return out;
+}
+
+nb::list py_sample(const Potentials& from, int n, uint64_t seed, int n_jobs) {
+  require(n >= 0, "the number of samples must not be negative");
+  std::vector<std::vector<int32_t>> all;
+  {
+    nb::gil_scoped_release unlocked;
+    all = samples(from, n, seed, n_jobs);
+  }
+  nb::list out;
+  for (int64_t i = 0; i < from.n_sequences(); ++i)
+    out.append(give(std::move(all[i]), {static_cast<size_t>(n), static_cast<size_t>(from.length(i))}));
+  return out;
+}
+
+nb::object py_windows(const Potentials& from, In1<int64_t> sequence, In1<int64_t> first, In1<int64_t> ptr,
+                      In2<uint8_t> allowed, int n_jobs) {
+  const size_t n = sequence.shape(0);
+  require(first.shape(0) == n && ptr.shape(0) == n + 1, "windows need one first position and one extent each");
+  check_offsets(ptr, static_cast<int64_t>(allowed.shape(0)), "window offsets");
+  require(allowed.shape(1) == static_cast<size_t>(from.S()), "allowed needs one column per state");
+  for (size_t r = 0; r < n; ++r) {
+    require(sequence(r) >= 0 && sequence(r) < from.n_sequences(), "a window names a sequence that is not there");
+    require(first(r) >= 0 && first(r) + ptr(r + 1) - ptr(r) <= from.length(sequence(r)),
+            "a window reaches beyond its sequence");
+  }
+  std::vector<double> probability(n);
+  {
+    nb::gil_scoped_release unlocked;
+    const Windows windows{static_cast<int64_t>(n), sequence.data(), first.data(), ptr.data(), allowed.data()};
+    window_probabilities(from, windows, n_jobs, probability.data());
+  }
+  return give(std::move(probability));
+}
+
+// Node scores [tokens, S] of a batch, for those who want to see or combine them.
+nb::object py_node_scores(const Potentials& from) {
+  const size_t S = from.S(), P = from.P(), tokens = from.n_tokens();
+  std::vector<double> out(tokens * S);
+  {
+    nb::gil_scoped_release unlocked;
+    const auto reader = from.reader();
+    Buffer rows;
+    for (int64_t i = 0; i < from.n_sequences(); ++i) {
+      reader->go_to(i);
+      rows.reserve(from.length(i) * P);
+      reader->fill(rows.data());
+      for (int64_t t = 0; t < from.length(i); ++t)
+        std::copy_n(rows.data() + t * P, S, out.data() + (from.offsets[i] + t) * S);
+    }
+  }
+  return give(std::move(out), {tokens, S});
+}
+
+// Edge scores: [1, S * S] where all positions share them, else [tokens, S * S] (first positions 0).
+nb::object py_edge_scores(const Potentials& from, bool per_token) {
+  const size_t S = from.S(), P = from.P(), rows = per_token ? from.n_tokens() : 1;
+  std::vector<double> out(rows * S * S, 0.0);
+  const auto put = [&](const double* scores, double* to) {
+    for (size_t x = 0; x < S; ++x) std::copy_n(scores + x * P, S, to + x * S);
+  };
+  if (!per_token) put(from.edges().scores.data(), out.data());
+  const auto reader = from.reader();
+  Buffer own(S * P);
+  for (int64_t i = 0; per_token && i < from.n_sequences(); ++i) {
+    reader->go_to(i);
+    for (int64_t t = 1; t < from.length(i); ++t) {
+      const bool mine = reader->own() != nullptr && reader->own()->has(t);
+      if (mine) reader->own()->fill(t, own.data());
+      put(mine ? own.data() : from.edges().scores.data(), out.data() + (from.offsets[i] + t) * S * S);
+    }
+  }
+  return give(std::move(out), {rows, S * S});
+}
+
+}  // namespace
+
+void bind_chain(nb::module_& m) {
+  nb::class_<Potentials>(m, "Potentials")
+      .def_prop_ro("n_sequences", &Potentials::n_sequences)
+      .def_prop_ro("n_tokens", &Potentials::n_tokens);
+  nb::class_<ArrayPotentials, Potentials>(m, "ArrayPotentials");
+  nb::class_<ModelPotentials, Potentials>(m, "ModelPotentials");
+  nb::class_<ChainModel>(m, "ChainModel").def_prop_ro("looks_at_edges", [](const ChainModel& model) {
+    return model.layout.has_edge_attributes();
+  });
+  m.def("array_potentials", &from_arrays, nb::arg("node"), nb::arg("edge"), nb::arg("per_token"), nb::arg("offsets"),
+        nb::arg("starts"), nb::arg("stops"), nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
+  m.def("chain_model", &make_model, nb::arg("columns"), nb::arg("n_states"), nb::arg("frequency").none(),
+        nb::arg("weights"), nb::arg("n_jobs"));
+  m.def("model_potentials", &from_model, nb::arg("model"), nb::arg("tokens"), nb::keep_alive<0, 1>(),
+        nb::keep_alive<0, 2>());
+  m.def("log_partition", &py_log_partition, nb::arg("potentials"), nb::arg("numerics"), nb::arg("n_jobs"));
+  m.def("marginals", &py_marginals, nb::arg("potentials"), nb::arg("numerics"), nb::arg("edge"), nb::arg("n_jobs"));
+  m.def("argmax", &py_argmax, nb::arg("potentials"), nb::arg("n_jobs"));
+  m.def("score", &py_score, nb::arg("potentials"), nb::arg("states"), nb::arg("n_jobs"));
+  m.def("entropy", &py_entropy, nb::arg("potentials"), nb::arg("n_jobs"));
+  m.def("k_best", &py_k_best, nb::arg("potentials"), nb::arg("k"), nb::arg("n_jobs"));
+  m.def("sample", &py_sample, nb::arg("potentials"), nb::arg("n"), nb::arg("seed"), nb::arg("n_jobs"));
+  m.def("window_probability", &py_windows, nb::arg("potentials"), nb::arg("sequence"), nb::arg("first"),
+        nb::arg("ptr"), nb::arg("allowed"), nb::arg("n_jobs"));
+  m.def("node_scores", &py_node_scores, nb::arg("potentials"));
+  m.def("edge_scores", &py_edge_scores, nb::arg("potentials"), nb::arg("per_token"));
+}
+
+}  // namespace fieldcraft::bind

@@ -1,0 +1,55 @@
+// Checked views of the two array bundles that the core works on: encoded tokens and feature columns.
+#pragma once
+
+#include <optional>
+
+#include "bind/arrays.hpp"
+#include "layout.hpp"
+
+namespace fieldcraft::bind {
+
+struct Tokens {
+  Tokens(In1<int64_t> offsets, In1<int64_t> token_ptr, In1<int32_t> attributes, std::optional<In1<double>> values)
+      : offsets(offsets), token_ptr(token_ptr), attributes(attributes), values(values) {
+    check_offsets(token_ptr, static_cast<int64_t>(attributes.shape(0)), "token offsets");
+    check_offsets(offsets, static_cast<int64_t>(token_ptr.shape(0)) - 1, "sequence offsets");
+    require(!values || values->shape(0) == attributes.shape(0), "one value per attribute is needed");
+    for (size_t i = 0; i < attributes.shape(0); ++i) {
+      highest = std::max(highest, attributes(i));
+      require(attributes(i) >= 0, "attribute ids must not be negative");
+    }
+  }
+
+  EncodedTokens checked(int64_t n_attributes) const {
+    require(highest < n_attributes, "attribute id " + std::to_string(highest) + " is out of range: there are " +
+                                        std::to_string(n_attributes));
+    return {static_cast<int64_t>(offsets.shape(0)) - 1, offsets.data(), token_ptr.data(), attributes.data(),
+            values ? values->data() : nullptr};
+  }
+
+  In1<int64_t> offsets, token_ptr;
+  In1<int32_t> attributes;
+  std::optional<In1<double>> values;
+  int32_t highest = -1;
+};
+
+struct Columns {
+  Columns(int64_t n_attributes, In1<int32_t> attribute, In1<int32_t> previous, In1<int32_t> label)
+      : n_attributes(n_attributes), attribute(attribute), previous(previous), label(label) {
+    require(previous.shape(0) == attribute.shape(0) && label.shape(0) == attribute.shape(0),
+            "the columns of a feature index must have one length");
+    check_range(attribute, -1, n_attributes, "attribute");
+  }
+
+  FeatureColumns checked(int n_states) const {
+    require(n_states >= 1 && n_states <= 65535, "between 1 and 65535 states are possible");
+    check_range(previous, -1, n_states, "previous");
+    check_range(label, 0, n_states, "label");
+    return {static_cast<int64_t>(label.shape(0)), n_attributes, attribute.data(), previous.data(), label.data()};
+  }
+
+  int64_t n_attributes;
+  In1<int32_t> attribute, previous, label;
+};
+
+}  // namespace fieldcraft::bind

@@ -1,0 +1,23 @@
+#include "bind/arrays.hpp"
+#include "cpu.hpp"
+
+namespace fieldcraft::bind {
+
+void bind_attributes(nb::module_& m);
+void bind_templates(nb::module_& m);
+void bind_chain(nb::module_& m);
+void bind_training(nb::module_& m);
+
+}  // namespace fieldcraft::bind
+
+NB_MODULE(_core, m) {
+  namespace fb = fieldcraft::bind;
+  m.doc() = "The compiled core of fieldcraft: arrays in, arrays out.";
+  m.def(
+      "cpu_level", [] { return std::string(fieldcraft::cpu_level_name()); },
+      "The instruction set in use: portable, avx2 or avx512.");
+  fb::bind_training(m);
+  fb::bind_chain(m);
+  fb::bind_attributes(m);
+  fb::bind_templates(m);
+}

@@ -1,0 +1,175 @@
+// The feature index from counts, the fused training problem, and vector work for the optimisers.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "bind/arrays.hpp"
+#include "bind/encoded.hpp"
+#include "index.hpp"
+#include "training.hpp"
+#include "vectormath.hpp"
+
+namespace fieldcraft::bind {
+namespace {
+
+nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::optional<In1<uint8_t>> on_edge,
+                            In1<int32_t> gold, int n_states, bool all_states, bool all_transitions, bool edge_bias,
+                            int64_t min_count) {
+  const EncodedTokens encoded = tokens.checked(n_attributes);
+  require(gold.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]), "one label per token is needed");
+  check_range(gold, 0, n_states, "labels");
+  require(!on_edge || on_edge->shape(0) == static_cast<size_t>(n_attributes), "on_edge needs an entry per attribute");
+  FeatureCounts found;
+  {
+    nb::gil_scoped_release unlocked;
+    found = count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr, gold.data(), n_states,
+                           {all_states, all_transitions, edge_bias, min_count});
+  }
+  return nb::make_tuple(give(std::move(found.attribute)), give(std::move(found.previous)),
+                        give(std::move(found.label)), give(std::move(found.count)), give(std::move(found.family)));
+}
+
+ChainProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,
+                           std::optional<In1<double>> sequence_weights, int n_jobs) {
+  const FeatureColumns features = columns.checked(n_states);
+  const EncodedTokens encoded = tokens.checked(features.n_attributes);
+  require(gold.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]), "one label per token is needed");
+  check_range(gold, 0, n_states, "labels");
+  require(!sequence_weights || sequence_weights->shape(0) == static_cast<size_t>(encoded.n_sequences),
+          "one weight per sequence is needed");
+  nb::gil_scoped_release unlocked;
+  return new ChainProblem(features, n_states, encoded, gold.data(),
+                          sequence_weights ? sequence_weights->data() : nullptr, n_jobs);
+}
+
+double py_evaluate(ChainProblem& problem, In1<double> weights, Mut1<double> gradient,
+                   std::optional<Mut1<double>> log_z) {
+  const size_t n = static_cast<size_t>(problem.n_features());
+  require(weights.shape(0) == n && gradient.shape(0) == n,
+          "weights and gradient must have " + std::to_string(n) + " entries, got " +
+              std::to_string(weights.shape(0)) + " and " + std::to_string(gradient.shape(0)));
+  require(!log_z || log_z->shape(0) == static_cast<size_t>(problem.n_sequences()), "one log Z per sequence");
+  nb::gil_scoped_release unlocked;
+  return problem.evaluate(weights.data(), gradient.data(), log_z ? log_z->data() : nullptr);
+}
+
+PerWeight per_weight(const In1<double>& given, size_t n) {
+  require(given.shape(0) == 1 || given.shape(0) == n, "a setting must be one number or one per weight");
+  return given.shape(0) == n && n != 1 ? PerWeight{given.data(), 0} : PerWeight{nullptr, given(0)};
+}
+
+void same_length(size_t n, std::initializer_list<size_t> others) {
+  for (size_t m : others)
+    require(m == n, "vectors of lengths " + std::to_string(n) + " and " + std::to_string(m));
+}
+
+// History of m pairs: s, y [m, n]. Returns products [3, 2 m] of (g, s_k, y_k) with all s and all y.
+nb::object py_history_products(In2<double> s, In2<double> y, int m, int k, In1<double> g, int n_jobs) {
+  const size_t n = g.shape(0);
+  same_length(n, {s.shape(1), y.shape(1)});
+  require(m >= 1 && static_cast<size_t>(m) <= s.shape(0) && k >= 0 && k < m && s.shape(0) == y.shape(0), "history");
+  std::vector<const double*> columns;
+  for (int j = 0; j < m; ++j) columns.push_back(s.data() + j * n);
+  for (int j = 0; j < m; ++j) columns.push_back(y.data() + j * n);
+  std::vector<double> out;
+  {
+    nb::gil_scoped_release unlocked;
+    out = inner_products({g.data(), s.data() + k * n, y.data() + k * n}, columns, n, n_jobs);
+  }
+  return give(std::move(out), {3, 2 * static_cast<size_t>(m)});
+}
+
+// out = coefficients . (g, s_0 .. s_{m-1}, y_0 .. y_{m-1})
+void py_combine(In1<double> coefficients, In1<double> g, In2<double> s, In2<double> y, int m, Mut1<double> out,
+                int n_jobs) {
+  const size_t n = g.shape(0);
+  same_length(n, {s.shape(1), y.shape(1), out.shape(0)});
+  require(m >= 0 && static_cast<size_t>(m) <= s.shape(0) && s.shape(0) == y.shape(0) &&
+              coefficients.shape(0) == static_cast<size_t>(2 * m + 1),
+          "combine: history and coefficients differ");
+  std::vector<const double*> xs{g.data()};
+  for (int j = 0; j < m; ++j) xs.push_back(s.data() + j * n);
+  for (int j = 0; j < m; ++j) xs.push_back(y.data() + j * n);
+  const std::vector<double> c(coefficients.data(), coefficients.data() + coefficients.shape(0));
+  nb::gil_scoped_release unlocked;
+  combine(xs, c, n, n_jobs, out.data());
+}
+
+void bind_vectors(nb::module_& m) {
+  m.def("history_products", &py_history_products, nb::arg("s"), nb::arg("y"), nb::arg("m"), nb::arg("k"), nb::arg("g"),
+        nb::arg("n_jobs"));
+  m.def("combine", &py_combine, nb::arg("coefficients"), nb::arg("g"), nb::arg("s"), nb::arg("y"), nb::arg("m"),
+        nb::arg("out"), nb::arg("n_jobs"));
+  m.def("dot", [](In1<double> x, In1<double> y, int n_jobs) {
+    same_length(x.shape(0), {y.shape(0)});
+    nb::gil_scoped_release unlocked;
+    return dot(x.data(), y.data(), x.shape(0), n_jobs);
+  });
+  m.def("advance", [](In1<double> x, double step, In1<double> d, Mut1<double> out, int n_jobs) {
+    same_length(x.shape(0), {d.shape(0), out.shape(0)});
+    nb::gil_scoped_release unlocked;
+    advance(x.data(), step, d.data(), x.shape(0), n_jobs, out.data());
+  });
+  m.def("remember", [](In1<double> w, In1<double> w_new, In1<double> g, In1<double> g_new, Mut1<double> s,
+                       Mut1<double> y, int n_jobs) {
+    same_length(w.shape(0), {w_new.shape(0), g.shape(0), g_new.shape(0), s.shape(0), y.shape(0)});
+    nb::gil_scoped_release unlocked;
+    remember(w.data(), w_new.data(), g.data(), g_new.data(), w.shape(0), n_jobs, s.data(), y.data());
+  });
+  m.def("gaussian", [](In1<double> w, In1<double> mean, In1<double> precision, Mut1<double> gradient, int n_jobs) {
+    const size_t n = w.shape(0);
+    same_length(n, {gradient.shape(0)});
+    const PerWeight a = per_weight(mean, n), b = per_weight(precision, n);
+    nb::gil_scoped_release unlocked;
+    return gaussian(w.data(), a, b, n, n_jobs, gradient.data());
+  });
+  m.def("l1_norm", [](In1<double> w, In1<double> above, In1<double> below, int n_jobs) {
+    const PerWeight a = per_weight(above, w.shape(0)), b = per_weight(below, w.shape(0));
+    nb::gil_scoped_release unlocked;
+    return l1_norm(w.data(), a, b, w.shape(0), n_jobs);
+  });
+  m.def("pseudo_gradient", [](In1<double> w, In1<double> g, In1<double> above, In1<double> below, Mut1<double> out,
+                              int n_jobs) {
+    const size_t n = w.shape(0);
+    same_length(n, {g.shape(0), out.shape(0)});
+    const PerWeight a = per_weight(above, n), b = per_weight(below, n);
+    nb::gil_scoped_release unlocked;
+    pseudo_gradient(w.data(), g.data(), a, b, n, n_jobs, out.data());
+  });
+  m.def("align", [](In1<double> pseudo, Mut1<double> d, int n_jobs) {
+    same_length(pseudo.shape(0), {d.shape(0)});
+    nb::gil_scoped_release unlocked;
+    align(pseudo.data(), d.shape(0), n_jobs, d.data());
+  });
+  m.def("orthant_step", [](In1<double> w, In1<double> pseudo, double step, In1<double> d, Mut1<double> out,
+                           int n_jobs) {
+    same_length(w.shape(0), {pseudo.shape(0), d.shape(0), out.shape(0)});
+    nb::gil_scoped_release unlocked;
+    orthant_step(w.data(), pseudo.data(), step, d.data(), w.shape(0), n_jobs, out.data());
+  });
+}
+
+}  // namespace
+
+void bind_training(nb::module_& m) {
+  nb::class_<Tokens>(m, "Tokens")
+      .def(nb::init<In1<int64_t>, In1<int64_t>, In1<int32_t>, std::optional<In1<double>>>(), nb::arg("offsets"),
+           nb::arg("token_ptr"), nb::arg("attributes"), nb::arg("values").none());
+  nb::class_<Columns>(m, "Columns")
+      .def(nb::init<int64_t, In1<int32_t>, In1<int32_t>, In1<int32_t>>(), nb::arg("n_attributes"),
+           nb::arg("attribute"), nb::arg("previous"), nb::arg("label"));
+  nb::class_<ChainProblem>(m, "ChainProblem")
+      .def("evaluate", &py_evaluate, nb::arg("weights"), nb::arg("gradient"), nb::arg("log_z").none())
+      .def_prop_ro("n_features", &ChainProblem::n_features)
+      .def_prop_ro("n_sequences", &ChainProblem::n_sequences)
+      .def_prop_ro("bytes", &ChainProblem::bytes)
+      .def_prop_ro("empirical", [](const ChainProblem& p) { return give(std::vector<double>(p.empirical())); });
+  m.def("count_features", &py_count_features, nb::arg("tokens"), nb::arg("n_attributes"), nb::arg("on_edge").none(),
+        nb::arg("gold"), nb::arg("n_states"), nb::arg("all_states"), nb::arg("all_transitions"), nb::arg("edge_bias"),
+        nb::arg("min_count"));
+  m.def("chain_problem", &make_problem, nb::arg("columns"), nb::arg("n_states"), nb::arg("tokens"), nb::arg("gold"),
+        nb::arg("sequence_weights").none(), nb::arg("n_jobs"), nb::keep_alive<0, 3>());
+  bind_vectors(m);
+}
+
+}  // namespace fieldcraft::bind

@@ -1,0 +1,57 @@
+// One deliberate fault per kernel, to prove that the laws would notice a real one.
+//
+//   CANARY(NAME, value)            value * (1 + 1e-6)   when NAME sings, else value
+//   CANARY_BY(NAME, value, factor) value * factor       for places where 1e-6 drowns in chance (samples)
+//
+// In the ordinary build both are `value` and leave no instruction behind. In the second build
+// (cmake -DFIELDCRAFT_CANARY=RUNTIME, done by tests/laws/test_canary.py) a name sings when the environment
+// holds FIELDCRAFT_CANARY=NAME; each place looks once. One build thus serves every name.
+//
+// `value` is a float, a double or a GCC/Clang vector of them. Hazards: a factor common to all states of a
+// position cancels when the position is normalised, and one common to all states everywhere cancels in the
+// marginals: perturb one term of a sum (say the state 0), not the sum. Everything here has internal linkage,
+// because kernels are compiled once per instruction set and the linker must not mix their copies.
+#pragma once
+
+#ifdef FIELDCRAFT_CANARY_RUNTIME
+
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+namespace fieldcraft::canary {
+
+static inline bool sings(const char* name) {
+  const char* chosen = std::getenv("FIELDCRAFT_CANARY");
+  return chosen != nullptr && std::strcmp(chosen, name) == 0;
+}
+
+template <class Value>
+[[gnu::always_inline]] static inline Value perturbed(bool sings_now, Value value, double factor) {
+  static_assert(!std::is_integral_v<Value>, "a canary perturbs floating-point numbers");
+  if (!sings_now) return value;
+  if constexpr (std::is_arithmetic_v<Value>) {
+    return static_cast<Value>(value * factor);
+  } else {
+    using Lane = std::remove_cvref_t<decltype(value[0])>;
+    return value * static_cast<Lane>(factor);
+  }
+}
+
+}  // namespace fieldcraft::canary
+
+#define CANARY_BY(name, value, factor)                                \
+  ::fieldcraft::canary::perturbed(                                    \
+      [] {                                                            \
+        static const bool found = ::fieldcraft::canary::sings(#name); \
+        return found;                                                 \
+      }(),                                                            \
+      (value), (factor))
+
+#else
+
+#define CANARY_BY(name, value, factor) (value)
+
+#endif
+
+#define CANARY(name, value) CANARY_BY(name, value, 1.0 + 1e-6)

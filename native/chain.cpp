@@ -1,0 +1,255 @@
+#include "chain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "canary.hpp"
+#include "kernels.hpp"
+
+namespace fieldcraft {
+namespace {
+
+constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+constexpr double kSafeSpread = 500;
+constexpr double kTinySum = 1e-200;
+
+struct Spread {
+  double low = std::numeric_limits<double>::infinity(), high = kMinusInf;
+  bool forbidden = false;
+  void add(double x) {
+    if (x == kMinusInf) {
+      forbidden = true;
+      return;
+    }
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+};
+
+Spread spread_of(const double* scores, int S, int P) {
+  Spread s;
+  for (int y = 0; y < S; ++y)
+    for (int x = 0; x < S; ++x) s.add(scores[y * P + x]);
+  return s;
+}
+
+// exp(scores - shift) for the whole [S, P].
+void exponentiate_edges(const double* scores, double shift, size_t n, double* out) {
+  for (size_t i = 0; i < n; ++i) out[i] = scores[i] - shift;
+  FIELDCRAFT_DISPATCH(exp_all, out, out, n);
+}
+
+double log_sum_exp(const double* x, int n) {
+  double top = kMinusInf;
+  for (int i = 0; i < n; ++i) top = std::max(top, x[i]);
+  if (top == kMinusInf) return kMinusInf;
+  double total = 0;
+  for (int i = 0; i < n; ++i) total += std::exp(x[i] - top);
+  return top + std::log(CANARY(LOGSPACE, total));
+}
+
+}  // namespace
+
+Edges::Edges(const double* given, int n) : S(n), P(padded(n)) {
+  const size_t size = static_cast<size_t>(S) * P;
+  scores = Buffer(size), scores_transposed = Buffer(size), matrix = Buffer(size), transposed = Buffer(size);
+  for (int y = 0; y < S; ++y)
+    for (int x = 0; x < P; ++x) {
+      scores[y * P + x] = x < S ? given[y * S + x] : kMinusInf;
+      scores_transposed[y * P + x] = x < S ? given[x * S + y] : kMinusInf;
+    }
+  const Spread s = spread_of(scores.data(), S, P);
+  forbidden = s.forbidden;
+  if (s.high != kMinusInf) shift = s.high, spread = s.high - s.low;
+  exponentiate_edges(scores.data(), shift, size, matrix.data());
+  exponentiate_edges(scores_transposed.data(), shift, size, transposed.data());
+}
+
+Lattice SequencePass::lattice() {
+  return {S_, P_, T_, node_.data(), alpha_.data(), beta_.data(), inverse_.data(), shift_.data()};
+}
+
+double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill,
+                                   Numerics numerics) {
+  edges_ = &edges, own_ = own, T_ = T, S_ = edges.S, P_ = edges.P, log_space_ = false;
+  if (T == 0) return log_z_ = 0;
+  node_.reserve(T * P_), alpha_.reserve(T * P_), beta_.reserve(P_), inverse_.reserve(T), shift_.reserve(T);
+  if (own != nullptr) {
+    own_matrix_.reserve(S_ * P_), own_transposed_.reserve(S_ * P_), own_scores_.reserve(S_ * P_);
+    own_shift_.reserve(T);
+  }
+  if (numerics != Numerics::log) {
+    fill(node_.data());
+    if (scaled_forward() || numerics == Numerics::scaled) return log_z_ = scaled_log_z();
+  }
+  log_space_ = true;
+  return log_z_ = log_forward(fill);
+}
+
+const double* SequencePass::step_scores(int64_t t) const {
+  if (own_ == nullptr || !own_->has(t)) return edges_->scores.data();
+  own_->fill(t, own_scores_.data());
+  return own_scores_.data();
+}
+
+const double* SequencePass::step_matrix(int64_t t) {
+  if (own_ == nullptr || !own_->has(t)) return edges_->matrix.data();
+  own_->fill(t, own_scores_.data());
+  exponentiate_edges(own_scores_.data(), own_shift_[t], static_cast<size_t>(S_) * P_, own_matrix_.data());
+  return own_matrix_.data();
+}
+
+// True when the result can be trusted (see chain.hpp).
+bool SequencePass::scaled_forward() {
+  const Lattice l = lattice();
+  const double node_spread = FIELDCRAFT_DISPATCH(exponentiate, l);
+  bool safe = node_spread + edges_->spread <= kSafeSpread;
+  bool forbidden = edges_->forbidden;
+  FIELDCRAFT_DISPATCH(forward_first, l);
+  int64_t begin = 1;
+  const auto run_shared = [&](int64_t end) {
+    if (begin < end) FIELDCRAFT_DISPATCH(forward, l, edges_->matrix.data(), begin, end);
+    begin = end;
+  };
+  if (own_ != nullptr)
+    for (int64_t t = 1; t < T_; ++t) {
+      if (!own_->has(t)) continue;
+      run_shared(t);
+      own_->fill(t, own_scores_.data());
+      const Spread s = spread_of(own_scores_.data(), S_, P_);
+      own_shift_[t] = s.high == kMinusInf ? 0 : s.high;
+      safe = safe && (s.high == kMinusInf || node_spread + s.high - s.low <= kSafeSpread);
+      forbidden = forbidden || s.forbidden;
+      exponentiate_edges(own_scores_.data(), own_shift_[t], static_cast<size_t>(S_) * P_, own_matrix_.data());
+      FIELDCRAFT_DISPATCH(forward, l, own_matrix_.data(), t, t + 1);
+      begin = t + 1;
+    }
+  run_shared(T_);
+  for (int64_t t = 0; t < T_; ++t) safe = safe && inverse_[t] < 1 / kTinySum;  // false for NaN too
+  return safe && !(forbidden && FIELDCRAFT_DISPATCH(has_vanishing, alpha_.data(), static_cast<size_t>(T_) * P_));
+}
+
+// Sum of log s_t and shifts. Reciprocals are multiplied up so that one logarithm serves many positions.
+double SequencePass::scaled_log_z() const {
+  double log_z = 0, product = 1;
+  for (int64_t t = 0; t < T_; ++t) {
+    product *= inverse_[t];
+    if (!(product > 1e-100 && product < 1e100)) {
+      log_z -= std::log(product);
+      product = 1;
+    }
+    log_z += shift_[t];
+    if (t > 0) log_z += own_ != nullptr && own_->has(t) ? own_shift_[t] : edges_->shift;
+  }
+  return log_z - std::log(product);
+}
+
+// alpha_[t, y] = log of the sum over prefixes that end in y; node_ keeps the scores.
+double SequencePass::log_forward(const Fill& fill) {
+  fill(node_.data());
+  std::copy_n(node_.data(), P_, alpha_.data());
+  std::vector<double> terms(S_);
+  for (int64_t t = 1; t < T_; ++t) {
+    const double* edge = step_scores(t);
+    for (int y = 0; y < S_; ++y) {
+      for (int x = 0; x < S_; ++x) terms[x] = alpha_[(t - 1) * P_ + x] + edge[x * P_ + y];
+      alpha_[t * P_ + y] = node_[t * P_ + y] + log_sum_exp(terms.data(), S_);
+    }
+  }
+  return log_sum_exp(alpha_.data() + (T_ - 1) * P_, S_);
+}
+
+void SequencePass::marginals(double weight, double* out, double* products, const Sink& sink, bool every) {
+  if (T_ == 0) return;
+  pairs_.reserve(static_cast<size_t>(S_) * P_);
+  if (log_space_) return log_backward(weight, out, sink);
+  scaled_backward(weight, out, products, sink, every);
+}
+
+void SequencePass::scaled_backward(double weight, double* out, double* products, const Sink& sink, bool every) {
+  const Lattice l = lattice();
+  std::fill_n(beta_.data(), P_, 1.0);
+  int64_t end = T_;
+  const auto run_shared = [&](int64_t begin) {
+    if (begin < end) FIELDCRAFT_DISPATCH(backward, l, edges_->transposed.data(), begin, end, weight, out);
+    end = begin;
+  };
+  if (own_ != nullptr)
+    for (int64_t t = T_ - 1; t >= 1; --t) {
+      if (!own_->has(t)) continue;
+      run_shared(t + 1);
+      FIELDCRAFT_DISPATCH(transpose, step_matrix(t), S_, P_, own_transposed_.data());
+      FIELDCRAFT_DISPATCH(backward, l, own_transposed_.data(), t, t + 1, weight, out);
+      end = t;
+    }
+  run_shared(1);
+  FIELDCRAFT_DISPATCH(backward_first, l, weight, out);
+  int64_t begin = 1;
+  const auto add_shared = [&](int64_t stop) {
+    if (begin < stop && products != nullptr)
+      FIELDCRAFT_DISPATCH(add_edge_products, l, begin, stop, weight, products);
+    begin = stop + 1;
+  };
+  for (int64_t t = 1; t < T_; ++t) {
+    if (!every && (own_ == nullptr || !own_->has(t))) continue;
+    add_shared(t);
+    FIELDCRAFT_DISPATCH(edge_marginals, l, step_matrix(t), t, weight, pairs_.data());
+    sink(t, pairs_.data());
+  }
+  add_shared(T_);
+}
+
+// beta in log space, kept one row at a time: b[x] = log of the sum over suffixes that follow x at t.
+void SequencePass::log_backward(double weight, double* out, const Sink& sink) {
+  std::vector<double> b(S_, 0.0), earlier(S_), terms(S_);
+  for (int64_t t = T_ - 1; t >= 0; --t) {
+    const double* a = alpha_.data() + t * P_;
+    for (int y = 0; y < P_; ++y) out[t * P_ + y] = y < S_ ? weight * std::exp(a[y] + b[y] - log_z_) : 0;
+    if (t == 0) return;
+    const double* edge = step_scores(t);
+    const double* before = a - P_;
+    for (int x = 0; x < S_; ++x) {
+      for (int y = 0; y < S_; ++y) {
+        terms[y] = edge[x * P_ + y] + node_[t * P_ + y] + b[y];
+        pairs_[x * P_ + y] = weight * std::exp(before[x] + terms[y] - log_z_);
+      }
+      for (int y = S_; y < P_; ++y) pairs_[x * P_ + y] = 0;
+      earlier[x] = log_sum_exp(terms.data(), S_);
+    }
+    sink(t, pairs_.data());
+    b.swap(earlier);
+  }
+}
+
+void viterbi(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int32_t* states,
+             double* score) {
+  *score = 0;
+  if (T == 0) return;
+  const int S = edges.S, P = edges.P;
+  Buffer best(static_cast<size_t>(T) * P), own_scores(own != nullptr ? S * P : 0), column(P);
+  std::copy_n(node, P, best.data());
+  for (int64_t t = 1; t < T; ++t) {
+    const bool mine = own != nullptr && own->has(t);
+    if (mine) own->fill(t, own_scores.data());
+    FIELDCRAFT_DISPATCH(viterbi_step, best.data() + (t - 1) * P, mine ? own_scores.data() : edges.scores.data(),
+                        node + t * P, S, P, best.data() + t * P);
+  }
+  const double* last = best.data() + (T - 1) * P;
+  int y = static_cast<int>(std::max_element(last, last + S) - last);
+  *score = last[y];
+  states[T - 1] = y;
+  for (int64_t t = T - 1; t >= 1; --t) {
+    const double* from = edges.scores_transposed.data() + y * P;
+    if (own != nullptr && own->has(t)) {
+      own->fill(t, own_scores.data());
+      for (int x = 0; x < P; ++x) column[x] = x < S ? own_scores[x * P + y] : kMinusInf;
+      from = column.data();
+    }
+    y = FIELDCRAFT_DISPATCH(best_previous, best.data() + (t - 1) * P, from, S, P);
+    states[t - 1] = y;
+  }
+}
+
+}  // namespace fieldcraft

@@ -1,0 +1,104 @@
+// Inference on one chain: log Z and marginals, scaled where that is safe and in log space where it is not.
+//
+// Scores: node [T, P] per sequence, edges [S, P] shared by all positions (Edges) and, where the input is
+// looked at, a matrix of its own for some positions (OwnEdges). Row t is the step from t-1 to t; position 0
+// has none. P = padded(S); padding and forbidden transitions are -inf.
+//
+// A SequencePass is one thread's memory for one sequence at a time:
+//   log_z = pass.log_partition(edges, own, T, fill, numerics);   then, if wanted,
+//   pass.marginals(weight, out, products, sink, every_position);
+// When are scaled recursions safe? Let w be the widest finite spread of a node row and e that of the edges. If
+// nothing is forbidden every forward value is at least exp(-(w + e)) / S, so w + e <= 500 keeps all of them
+// normal. With forbidden transitions values can shrink over several steps, but not past 1e-200 without being
+// seen there: has_vanishing() looks. Otherwise, or where a row sum is 0, the log-space twin takes over.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace fieldcraft {
+
+struct Lattice;
+
+enum class Numerics { automatic, scaled, log };
+
+struct Edges {
+  Edges(const double* scores, int S);  // scores [S, S], -inf where there is no transition
+
+  int S, P;
+  double shift = 0;   // largest finite score
+  double spread = 0;  // largest - smallest finite score
+  bool forbidden = false;
+  Buffer scores, scores_transposed;  // [S, P]
+  Buffer matrix, transposed;         // [S, P] exp(scores - shift)
+};
+
+class OwnEdges {
+ public:
+  virtual ~OwnEdges() = default;
+  virtual bool has(int64_t t) const = 0;
+  virtual void fill(int64_t t, double* scores) const = 0;  // [S, P], all of it
+};
+
+class SequencePass {
+ public:
+  using Fill = std::function<void(double* node)>;                      // writes [T, P] scores
+  using Sink = std::function<void(int64_t t, const double* pairs)>;    // [S, P] weight * p(y_{t-1}, y_t)
+
+  double log_partition(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill, Numerics numerics);
+
+  // Node marginals into out [T, P], times weight. Pair marginals: positions without own edges go into products
+  // (see add_edge_products) unless every_position; all others, and all of them in log space, go to sink.
+  void marginals(double weight, double* out, double* products, const Sink& sink, bool every_position);
+
+  // Probability that the states at first .. first+n-1 lie in allowed [n, S]; after marginals().
+  double window_probability(int64_t first, int64_t n, const uint8_t* allowed);
+
+  // Draws one labelling by going backwards; `uniform` yields numbers in [0, 1). After log_partition().
+  void sample(const std::function<double()>& uniform, int32_t* states);
+
+  bool in_log_space() const { return log_space_; }
+
+  // [T, P] for callers that only need the scores; what log_partition kept is lost.
+  double* scratch(int64_t T, int P) {
+    node_.reserve(static_cast<size_t>(T) * P);
+    return node_.data();
+  }
+
+ private:
+  bool scaled_forward();
+  double log_forward(const Fill& fill);
+  void scaled_backward(double weight, double* out, double* products, const Sink& sink, bool every_position);
+  void log_backward(double weight, double* out, const Sink& sink);
+  double log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const;
+  const double* step_matrix(int64_t t);         // exp'd edges of step t, own or shared
+  const double* step_scores(int64_t t) const;   // log edges of step t
+  double scaled_log_z() const;
+  Lattice lattice();
+
+  const Edges* edges_ = nullptr;
+  const OwnEdges* own_ = nullptr;
+  int64_t T_ = 0;
+  int S_ = 0, P_ = 0;
+  bool log_space_ = false;
+  double log_z_ = 0;
+  Buffer node_, alpha_, beta_, inverse_, shift_, pairs_;
+  Buffer own_matrix_, own_transposed_, own_shift_;
+  mutable Buffer own_scores_;
+};
+
+// Best labelling, its score in `score`; -inf when there is none. node [T, P].
+void viterbi(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int32_t* states,
+             double* score);
+
+struct Labelling {
+  std::vector<int32_t> states;  // [T]
+  double score;
+};
+// Up to k best labelings of finite score, best first.
+std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int k);
+
+}  // namespace fieldcraft

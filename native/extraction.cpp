@@ -1,0 +1,398 @@
+#include "extraction.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "parallel.hpp"
+
+namespace fieldcraft {
+
+struct Extractor::Scratch {
+  size_t stride = 0;                // n + 2R of the sequence at hand
+  std::vector<int32_t> values;      // [nodes, stride]
+  std::vector<uint64_t> keys;       // [stride] of the pair at hand
+  std::vector<int32_t> text;        // [n] gazetteer word ids
+  std::vector<int8_t> tags;         // [n]
+};
+
+Extractor::Extractor(Plan plan)
+    : plan_(std::move(plan)),
+      columns_(static_cast<size_t>(plan_.n_columns)),
+      values_(plan_.streams.size()),
+      maps_(plan_.streams.size()),
+      boundaries_(plan_.streams.size()),
+      pairs_(plan_.pairs.size()),
+      tables_(plan_.templates.size()) {
+  build_boundaries();
+  widen_tables();
+}
+
+bool Extractor::derived(size_t stream) const {
+  const StreamPlan& s = plan_.streams[stream];
+  return s.source == Source::gazetteer || (s.source == Source::column && !s.identity);
+}
+
+size_t Extractor::node_size(size_t node) const {
+  if (node >= plan_.streams.size()) return pairs_[node - plan_.streams.size()].size();
+  const StreamPlan& s = plan_.streams[node];
+  const size_t outside = 2 * static_cast<size_t>(plan_.reach);
+  if (s.source == Source::gazetteer) return outside + 4;
+  if (s.source != Source::column) return outside + 1;
+  return outside + (s.identity ? columns_[static_cast<size_t>(s.column)].size() : values_[node].size());
+}
+
+void Extractor::build_boundaries() {
+  const int32_t reach = plan_.reach;
+  for (size_t i = 0; i < plan_.streams.size(); ++i) {
+    const StreamPlan& s = plan_.streams[i];
+    std::vector<int32_t>& ids = boundaries_[i];
+    ids.assign(2 * static_cast<size_t>(reach), -1);
+    for (int32_t b = 0; b < 2 * reach; ++b) {
+      const int32_t distance = b % reach;  // less one
+      const int32_t shared = plan_.clip > 0 ? std::min(distance, plan_.clip - 1) : distance;
+      if (s.outside == Outside::boundary) ids[b] = b - distance + shared;
+      if (s.outside == Outside::given)
+        ids[b] = 2 * reach + values_[i].intern(s.given[b - distance + shared]);
+    }
+  }
+}
+
+// ---- step 1: strings to ids
+
+Batch Extractor::begin() const {
+  Batch batch;
+  batch.columns.resize(columns_.size());
+  batch.fresh_maps.resize(plan_.streams.size());
+  return batch;
+}
+
+// False after a growing call that an error cut short, until the next one has caught up.
+bool Extractor::settled() const {
+  for (size_t i = 0; i < maps_.size(); ++i)
+    if (derived(i) && maps_[i].size() != columns_[static_cast<size_t>(plan_.streams[i].column)].size()) return false;
+  for (size_t k = 0; k < tables_.size(); ++k)
+    if (tables_[k].size() < node_size(static_cast<size_t>(plan_.templates[k].node))) return false;
+  return true;
+}
+
+void Extractor::read(Batch& batch, size_t column, const std::vector<std::string_view>& words, bool grow) {
+  if (grow)
+    read_growing(columns_[column], words, batch.columns[column]);
+  else
+    read_frozen(columns_[column], words, batch.columns[column]);
+}
+
+// ---- step 2: values of new strings
+
+std::vector<Pending> Extractor::derive(Batch& batch, bool grow) {
+  std::vector<Pending> pending;
+  std::string value;
+  for (size_t i = 0; i < plan_.streams.size(); ++i) {
+    const StreamPlan& s = plan_.streams[i];
+    if (!derived(i)) continue;
+    const size_t c = static_cast<size_t>(s.column);
+    const size_t from = maps_[i].size(), to = columns_[c].size() + batch.columns[c].fresh.size();
+    batch.fresh_maps[i].assign(to - from, -1);
+    Pending rest{i, {}};
+    for (size_t row = from; row < to; ++row) {
+      const std::string_view text = string_of(batch, i, row);
+      if (!s.native || !is_ascii(text))
+        rest.rows.push_back(row);
+      else if (apply_steps(s.steps, text, value))
+        settle(batch, i, row, value, grow);
+    }
+    if (!rest.rows.empty()) pending.push_back(std::move(rest));
+  }
+  return pending;
+}
+
+std::string_view Extractor::string_of(const Batch& batch, size_t stream, size_t row) const {
+  const size_t c = static_cast<size_t>(plan_.streams[stream].column);
+  return row < columns_[c].size() ? columns_[c].key(row) : batch.columns[c].fresh.key(row - columns_[c].size());
+}
+
+void Extractor::settle(Batch& batch, size_t stream, size_t row, const std::optional<std::string>& value,
+                       bool grow) {
+  if (!value) return;  // rows are born with -1
+  const StreamPlan& s = plan_.streams[stream];
+  int32_t id;
+  if (s.source == Source::gazetteer) {
+    id = s.gazetteer->vocabulary().find(*value);
+  } else {
+    id = grow ? values_[stream].intern(*value) : values_[stream].find(*value);
+    if (id >= 0) id += 2 * plan_.reach;
+  }
+  batch.fresh_maps[stream][row - maps_[stream].size()] = id;
+}
+
+// ---- step 3: attributes
+
+int32_t* Extractor::row(Scratch& scratch, size_t node) const {
+  return scratch.values.data() + node * scratch.stride + plan_.reach;
+}
+
+// values[stream][p] for p inside the sequence.
+void Extractor::fill_values(const Batch& batch, size_t stream, int64_t begin, int64_t n,
+                            Scratch& scratch) const {
+  const StreamPlan& s = plan_.streams[stream];
+  int32_t* out = row(scratch, stream);
+  const int32_t base = 2 * plan_.reach;
+  if (s.source == Source::constant || s.source == Source::first || s.source == Source::last) {
+    std::fill(out, out + n, s.source == Source::constant ? base : -1);
+    if (s.source == Source::first) out[0] = base;
+    if (s.source == Source::last) out[n - 1] = base;
+    return;
+  }
+  const int32_t* ids = batch.columns[static_cast<size_t>(s.column)].ids.data() + begin;
+  const int32_t known = static_cast<int32_t>(columns_[static_cast<size_t>(s.column)].size());
+  if (s.identity) {
+    for (int64_t t = 0; t < n; ++t) out[t] = ids[t] < known ? base + ids[t] : -1;
+    return;
+  }
+  const int32_t* map = maps_[stream].data();
+  const int32_t* fresh = batch.fresh_maps[stream].data();
+  for (int64_t t = 0; t < n; ++t) out[t] = ids[t] < known ? map[ids[t]] : fresh[ids[t] - known];
+  if (s.source != Source::gazetteer) return;
+  scratch.text.assign(out, out + n);
+  scratch.tags.resize(static_cast<size_t>(n));
+  s.gazetteer->tag(scratch.text.data(), static_cast<size_t>(n), s.rule, scratch.tags.data());
+  for (int64_t t = 0; t < n; ++t)
+    out[t] = scratch.tags[t] == kOutside ? -1 : base + (s.positions ? scratch.tags[t] : 0);
+}
+
+void Extractor::fill_stream(const Batch& batch, size_t stream, int64_t begin, int64_t n,
+                            Scratch& scratch) const {
+  fill_values(batch, stream, begin, n, scratch);
+  const int64_t reach = plan_.reach;
+  int32_t* out = row(scratch, stream);
+  const int32_t* outside = boundaries_[stream].data();
+  const auto at = [&](int64_t p) {
+    if (p < 0) return outside[std::min(-p, reach) - 1];
+    return p < n ? out[p] : outside[reach + std::min(p - n + 1, reach) - 1];
+  };
+  if (plan_.streams[stream].absolute) {
+    const int64_t where = *plan_.streams[stream].absolute;
+    const int32_t value = at(where < 0 ? n + where : where);
+    std::fill(out - reach, out + n + reach, value);
+    return;
+  }
+  if (plan_.streams[stream].source == Source::constant) {
+    std::fill(out - reach, out + n + reach, static_cast<int32_t>(2 * reach));
+    return;
+  }
+  for (int64_t d = 1; d <= reach; ++d) {
+    out[-d] = outside[d - 1];
+    out[n - 1 + d] = outside[reach + d - 1];
+  }
+}
+
+void Extractor::fill_streams(const Batch& batch, size_t sequence, Scratch& scratch) const {
+  const int64_t begin = batch.offsets[sequence], n = batch.offsets[sequence + 1] - begin;
+  scratch.stride = static_cast<size_t>(n + 2 * plan_.reach);
+  scratch.values.resize((plan_.streams.size() + plan_.pairs.size()) * scratch.stride);
+  for (size_t i = 0; i < plan_.streams.size(); ++i) fill_stream(batch, i, begin, n, scratch);
+}
+
+// All keys first, each touching its slot, then the lookups.
+template <class Find>
+void Extractor::fill_pair(size_t pair, int64_t n, Scratch& scratch, const Find& find) const {
+  constexpr uint64_t kNothing = ~uint64_t{0};
+  const PairPlan& p = plan_.pairs[pair];
+  const int32_t* left = row(scratch, static_cast<size_t>(p.left));
+  const int32_t* right = row(scratch, static_cast<size_t>(p.right)) + p.delta;
+  int32_t* out = row(scratch, plan_.streams.size() + pair);
+  scratch.keys.resize(scratch.stride);
+  uint64_t* keys = scratch.keys.data() + plan_.reach;
+  for (int64_t t = p.low; t < n + p.high; ++t) {
+    const bool holds = left[t] >= 0 && right[t] >= 0;
+    keys[t] = holds ? PairTable::pack(left[t], right[t]) : kNothing;
+    pairs_[pair].prefetch(keys[t]);
+  }
+  for (int64_t t = p.low; t < n + p.high; ++t) out[t] = keys[t] == kNothing ? -1 : find(keys[t]);
+}
+
+void Extractor::widen_tables() {
+  for (size_t k = 0; k < tables_.size(); ++k) {
+    const size_t size = node_size(static_cast<size_t>(plan_.templates[k].node));
+    if (tables_[k].size() < size) tables_[k].resize(std::max(size, tables_[k].size() * 3 / 2), -1);
+  }
+}
+
+void Extractor::emit_growing(int64_t n, Scratch& scratch, Incidences& out) {
+  for (int64_t t = 0; t < n; ++t) {
+    for (size_t k = 0; k < tables_.size(); ++k) {
+      const TemplatePlan& plan = plan_.templates[k];
+      const int32_t value = row(scratch, static_cast<size_t>(plan.node))[t + plan.offset];
+      if (value < 0 || (plan.edge && t == 0)) continue;
+      int32_t& attribute = tables_[k][static_cast<size_t>(value)];
+      if (attribute < 0) {
+        if (n_attributes() >= 0x7ffffffeu) throw std::length_error("more than 2^31 attributes");
+        attribute = static_cast<int32_t>(n_attributes());
+        attribute_template_.push_back(static_cast<int32_t>(k));
+        attribute_value_.push_back(value);
+      }
+      out.attributes.push_back(attribute);
+    }
+    out.token_ptr.push_back(static_cast<int64_t>(out.attributes.size()));
+  }
+}
+
+Incidences Extractor::grow(const Batch& batch) {
+  for (size_t i = 0; i < maps_.size(); ++i)
+    maps_[i].insert(maps_[i].end(), batch.fresh_maps[i].begin(), batch.fresh_maps[i].end());
+  Scratch scratch;
+  Incidences out;
+  const size_t tokens = static_cast<size_t>(batch.offsets.back());
+  out.token_ptr.reserve(tokens + 1);
+  out.attributes.reserve(tokens * tables_.size());
+  for (size_t i = 0; i + 1 < batch.offsets.size(); ++i) {
+    const int64_t n = batch.offsets[i + 1] - batch.offsets[i];
+    if (n == 0) continue;
+    fill_streams(batch, i, scratch);
+    for (size_t p = 0; p < pairs_.size(); ++p)
+      fill_pair(p, n, scratch, [&](uint64_t key) { return pairs_[p].intern(key); });
+    widen_tables();
+    emit_growing(n, scratch, out);
+  }
+  widen_tables();
+  return out;
+}
+
+void Extractor::encode_range(const Batch& batch, size_t from, size_t to, Incidences& out) const {
+  Scratch scratch;
+  struct Look {
+    const int32_t *values, *table;
+  };
+  std::vector<Look> looks;
+  for (size_t i = from; i < to; ++i) {
+    const int64_t n = batch.offsets[i + 1] - batch.offsets[i];
+    if (n == 0) continue;
+    fill_streams(batch, i, scratch);
+    for (size_t p = 0; p < pairs_.size(); ++p)
+      fill_pair(p, n, scratch, [&](uint64_t key) { return pairs_[p].find(key); });
+    looks.clear();
+    for (size_t k = 0; k < tables_.size(); ++k)
+      looks.push_back({row(scratch, static_cast<size_t>(plan_.templates[k].node)) + plan_.templates[k].offset,
+                       tables_[k].data()});
+    const size_t before = out.attributes.size();
+    out.attributes.resize(before + static_cast<size_t>(n) * looks.size());
+    int32_t* next = out.attributes.data() + before;
+    for (int64_t t = 0; t < n; ++t) {
+      for (size_t k = 0; k < looks.size(); ++k) {
+        const int32_t value = looks[k].values[t];
+        if (value < 0 || (t == 0 && plan_.templates[k].edge)) continue;
+        *next = looks[k].table[value];
+        next += *next >= 0;
+      }
+      out.token_ptr.push_back(next - out.attributes.data());
+    }
+    out.attributes.resize(static_cast<size_t>(next - out.attributes.data()));
+  }
+}
+
+Incidences Extractor::encode(const Batch& batch, int n_threads) const {
+  constexpr size_t kBlock = 64;  // sequences
+  const size_t n = batch.offsets.size() - 1, n_blocks = (n + kBlock - 1) / kBlock;
+  Incidences whole;
+  if (n_threads <= 1 || n_blocks <= 1) {
+    const size_t tokens = static_cast<size_t>(batch.offsets.back());
+    whole.token_ptr.reserve(tokens + 1);
+    whole.attributes.reserve(tokens * tables_.size());
+    encode_range(batch, 0, n, whole);
+    return whole;
+  }
+  std::vector<Incidences> blocks(n_blocks);
+  for_each_task(n_threads, n_blocks,
+                [&](size_t b, int) { encode_range(batch, b * kBlock, std::min(n, (b + 1) * kBlock), blocks[b]); });
+  for (const Incidences& block : blocks) {
+    const int64_t shift = static_cast<int64_t>(whole.attributes.size());
+    whole.attributes.insert(whole.attributes.end(), block.attributes.begin(), block.attributes.end());
+    for (size_t t = 1; t < block.token_ptr.size(); ++t) whole.token_ptr.push_back(shift + block.token_ptr[t]);
+  }
+  return whole;
+}
+
+// ---- texts
+
+void Extractor::append_component(size_t node, int32_t value, std::vector<std::string>& out) const {
+  if (node >= plan_.streams.size()) {
+    const size_t p = node - plan_.streams.size();
+    append_component(static_cast<size_t>(plan_.pairs[p].left), pairs_[p].left(static_cast<size_t>(value)), out);
+    append_component(static_cast<size_t>(plan_.pairs[p].right), pairs_[p].right(static_cast<size_t>(value)), out);
+    return;
+  }
+  const StreamPlan& s = plan_.streams[node];
+  const int32_t inside = value - 2 * plan_.reach;
+  if (inside < 0)
+    out.push_back(plan_.boundary_names[static_cast<size_t>(value)]);
+  else if (s.source == Source::gazetteer)
+    out.push_back(s.positions ? std::string(1, "BILU"[inside]) : std::string());
+  else if (s.source != Source::column)
+    out.emplace_back();
+  else
+    out.emplace_back((s.identity ? columns_[static_cast<size_t>(s.column)] : values_[node]).key(
+        static_cast<size_t>(inside)));
+}
+
+std::vector<std::string> Extractor::components(size_t attribute) const {
+  std::vector<std::string> out;
+  const size_t k = static_cast<size_t>(attribute_template_[attribute]);
+  append_component(static_cast<size_t>(plan_.templates[k].node), attribute_value_[attribute], out);
+  return out;
+}
+
+uint64_t Extractor::content_hash(size_t attribute, uint64_t seed) const {
+  uint64_t h = seed;
+  for (const std::string& text : components(attribute))
+    h = mix(h ^ hash_bytes(text.data(), text.size()), 0x9e3779b97f4a7c15ull);
+  return h;
+}
+
+// ---- state; every id is checked, since the arrays may come from a file
+
+void Extractor::restore_column(size_t i, Interner&& table) { columns_[i] = std::move(table); }
+
+void Extractor::restore_stream(size_t i, Interner&& values, std::vector<int32_t>&& map) {
+  const StreamPlan& s = plan_.streams[i];
+  values_[i] = std::move(values);
+  build_boundaries();
+  const bool gazetteer = s.source == Source::gazetteer;
+  const size_t size = gazetteer ? s.gazetteer->vocabulary().size() : node_size(i);
+  const size_t rows = derived(i) ? columns_[static_cast<size_t>(s.column)].size() : 0;
+  if (map.size() != rows) throw std::invalid_argument("a map of values does not fit its column");
+  for (const int32_t value : map)
+    if (value < -1 || value >= static_cast<int32_t>(size))
+      throw std::invalid_argument("a map of values leaves its range");
+  maps_[i] = std::move(map);
+}
+
+void Extractor::restore_pair(size_t i, const int32_t* keys, size_t n) {
+  const int64_t left = static_cast<int64_t>(node_size(static_cast<size_t>(plan_.pairs[i].left)));
+  const int64_t right = static_cast<int64_t>(node_size(static_cast<size_t>(plan_.pairs[i].right)));
+  for (size_t id = 0; id < n; ++id) {
+    const int32_t a = keys[2 * id], b = keys[2 * id + 1];
+    if (a < 0 || a >= left || b < 0 || b >= right)
+      throw std::invalid_argument("a conjunction names a value that is not there");
+    if (pairs_[i].intern(PairTable::pack(a, b)) != static_cast<int32_t>(id))
+      throw std::invalid_argument("a conjunction occurs twice");
+  }
+}
+
+void Extractor::restore_attributes(const int32_t* templates, const int32_t* values, size_t n) {
+  widen_tables();
+  for (size_t id = 0; id < n; ++id) {
+    const int32_t k = templates[id], value = values[id];
+    if (k < 0 || k >= static_cast<int32_t>(tables_.size()))
+      throw std::invalid_argument("an attribute names a template that is not there");
+    const size_t size = node_size(static_cast<size_t>(plan_.templates[static_cast<size_t>(k)].node));
+    if (value < 0 || value >= static_cast<int64_t>(size))
+      throw std::invalid_argument("an attribute names a value that is not there");
+    int32_t& entry = tables_[static_cast<size_t>(k)][static_cast<size_t>(value)];
+    if (entry >= 0) throw std::invalid_argument("an attribute occurs twice");
+    entry = static_cast<int32_t>(id);
+  }
+  attribute_template_.assign(templates, templates + n);
+  attribute_value_.assign(values, values + n);
+}
+
+}  // namespace fieldcraft

@@ -1,0 +1,99 @@
+#include "index.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace fieldcraft {
+namespace {
+
+// Label configurations of each attribute's occurrences, grouped by attribute. A code is the label, or
+// previous * S + label for attributes on edges (which need a previous position).
+struct Occurrences {
+  std::vector<int64_t> ptr;  // [A + 1]
+  std::vector<int32_t> code;
+};
+
+Occurrences group(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge, const int32_t* gold,
+                  int S) {
+  Occurrences all;
+  all.ptr.assign(n_attributes + 1, 0);
+  const int64_t n_tokens = tokens.offsets[tokens.n_sequences];
+  std::vector<uint8_t> first(n_tokens + 1, 0);
+  for (int64_t i = 0; i < tokens.n_sequences; ++i) first[tokens.offsets[i]] = 1;
+  const auto counts = [&](int32_t a, int64_t t) { return on_edge == nullptr || !on_edge[a] || !first[t]; };
+  for (int64_t t = 0; t < n_tokens; ++t)
+    for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i)
+      all.ptr[tokens.attributes[i] + 1] += counts(tokens.attributes[i], t);
+  std::partial_sum(all.ptr.begin(), all.ptr.end(), all.ptr.begin());
+  all.code.resize(all.ptr.back());
+  std::vector<int64_t> next(all.ptr.begin(), all.ptr.end() - 1);
+  for (int64_t t = 0; t < n_tokens; ++t)
+    for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i) {
+      const int32_t a = tokens.attributes[i];
+      if (!counts(a, t)) continue;
+      const bool edge = on_edge != nullptr && on_edge[a];
+      all.code[next[a]++] = edge ? gold[t - 1] * S + gold[t] : gold[t];
+    }
+  return all;
+}
+
+class Builder {
+ public:
+  Builder(int S, int64_t min_count) : S_(S), min_count_(min_count) {}
+
+  void add(int32_t attribute, bool edge, int32_t code, int64_t count, int64_t family) {
+    if (count > 0 && count < min_count_) return;  // count 0: asked for though unsupported
+    out.attribute.push_back(attribute);
+    out.previous.push_back(edge ? code / S_ : -1);
+    out.label.push_back(edge ? code % S_ : code);
+    out.count.push_back(count);
+    out.family.push_back(family);
+  }
+
+  // One attribute (or none, -1) with the codes of its occurrences.
+  void add_family(int32_t attribute, bool edge, const int32_t* begin, const int32_t* end, bool all) {
+    const int32_t n_codes = edge ? S_ * S_ : S_;
+    if (static_cast<int64_t>(tally_.size()) < n_codes) tally_.resize(n_codes, 0);
+    seen_.clear();
+    for (const int32_t* code = begin; code != end; ++code)
+      if (tally_[*code]++ == 0) seen_.push_back(*code);
+    if (all) {
+      seen_.resize(n_codes);
+      std::iota(seen_.begin(), seen_.end(), 0);
+    }
+    std::sort(seen_.begin(), seen_.end());
+    for (const int32_t code : seen_) {
+      add(attribute, edge, code, tally_[code], end - begin);
+      tally_[code] = 0;
+    }
+  }
+
+  FeatureCounts out;
+
+ private:
+  int S_;
+  int64_t min_count_;
+  std::vector<int64_t> tally_;  // [codes] zero between calls
+  std::vector<int32_t> seen_;
+};
+
+}  // namespace
+
+FeatureCounts count_features(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
+                             const int32_t* gold, int S, const IndexRules& rules) {
+  Builder builder(S, rules.min_count);
+  if (rules.edge_bias) {
+    std::vector<int32_t> pairs;
+    for (int64_t i = 0; i < tokens.n_sequences; ++i)
+      for (int64_t t = tokens.offsets[i] + 1; t < tokens.offsets[i + 1]; ++t)
+        pairs.push_back(gold[t - 1] * S + gold[t]);
+    builder.add_family(-1, true, pairs.data(), pairs.data() + pairs.size(), rules.all_transitions);
+  }
+  Occurrences all = group(tokens, n_attributes, on_edge, gold, S);
+  for (int64_t a = 0; a < n_attributes; ++a)
+    builder.add_family(static_cast<int32_t>(a), on_edge != nullptr && on_edge[a], all.code.data() + all.ptr[a],
+                       all.code.data() + all.ptr[a + 1], rules.all_states);
+  return std::move(builder.out);
+}
+
+}  // namespace fieldcraft

@@ -1,0 +1,31 @@
+// Which features does a corpus support, and how often: the rows of the feature index.
+//
+// Order: pairs without attribute first (by previous, then current label), then attribute by attribute in order of
+// id; within an attribute by label configuration. Attributes have node features (attribute, label) or edge
+// features (attribute, previous, label), as `on_edge` says.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "layout.hpp"
+
+namespace fieldcraft {
+
+struct FeatureCounts {
+  std::vector<int32_t> attribute, previous, label;  // -1 where there is none
+  std::vector<int64_t> count;                       // positions where the feature holds
+  std::vector<int64_t> family;                      // positions where its observation holds
+};
+
+struct IndexRules {
+  bool all_states = false;       // every label configuration of every attribute
+  bool all_transitions = false;  // every pair of labels
+  bool edge_bias = true;         // pairs without attribute at all
+  int64_t min_count = 1;
+};
+
+FeatureCounts count_features(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
+                             const int32_t* gold, int S, const IndexRules& rules);
+
+}  // namespace fieldcraft

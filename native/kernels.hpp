@@ -1,0 +1,61 @@
+// The kernels' declarations: one set per instruction set (see cpu.hpp).
+//
+// Letters: T positions, S states, P = S padded to whole vectors. Row-major everywhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu.hpp"
+
+namespace fieldcraft {
+
+// What one sequence needs in the scaled recursions. All rows have P doubles.
+struct Lattice {
+  int S, P;
+  int64_t T;
+  double* node;     // [T, P] scores; after exponentiate: psi; after backward: u (see kernels/chain.cpp)
+  double* alpha;    // [T, P] forward, raw; after backward: normalised
+  double* beta;     // [P]    backward of the current position
+  double* inverse;  // [T]    1 / sum of the raw forward row
+  double* shift;    // [T]    what was taken from the scores before exp
+};
+
+// Attributes of the tokens in the layout that training scores and scatters (see training.hpp).
+struct TokenRows {
+  const int64_t* dense_ptr;        // [tokens + 1]
+  const uint32_t* dense;           // row ids
+  const double* dense_values;      // or null: all 1
+  const int64_t* sparse_ptr;       // [tokens + 1]
+  const uint32_t* sparse_feature;  // weight ids
+  const uint16_t* sparse_label;
+  const double* sparse_values;  // or null
+};
+
+FIELDCRAFT_EACH_LEVEL(void exp_all(const double* x, double* out, size_t n))
+FIELDCRAFT_EACH_LEVEL(double exponentiate(const Lattice& lattice))
+FIELDCRAFT_EACH_LEVEL(void forward_first(const Lattice& lattice))
+FIELDCRAFT_EACH_LEVEL(void forward(const Lattice& lattice, const double* matrix, int64_t begin, int64_t end))
+FIELDCRAFT_EACH_LEVEL(bool has_vanishing(const double* rows, size_t n))
+FIELDCRAFT_EACH_LEVEL(void backward(const Lattice& lattice, const double* transposed, int64_t begin, int64_t end,
+                                    double weight, double* marginals))
+FIELDCRAFT_EACH_LEVEL(void backward_first(const Lattice& lattice, double weight, double* marginals))
+FIELDCRAFT_EACH_LEVEL(void add_edge_products(const Lattice& lattice, int64_t begin, int64_t end, double weight,
+                                             double* total))
+FIELDCRAFT_EACH_LEVEL(void edge_marginals(const Lattice& lattice, const double* matrix, int64_t t, double weight,
+                                          double* pairs))
+FIELDCRAFT_EACH_LEVEL(void transpose(const double* matrix, int S, int P, double* transposed))
+FIELDCRAFT_EACH_LEVEL(void viterbi_step(const double* previous, const double* edge, const double* node, int S,
+                                        int P, double* best))
+FIELDCRAFT_EACH_LEVEL(int best_previous(const double* previous, const double* edge_column, int S, int P))
+
+FIELDCRAFT_EACH_LEVEL(void score_tokens(const TokenRows& design, const double* rows, const double* weights,
+                                        int64_t begin, int64_t end, int S, int P, double* node))
+FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_t* splits, int n_owners, int owner,
+                                          int64_t begin, int64_t end, int P, const double* marginals,
+                                          double* rows, double* gradient))
+
+FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, size_t n))
+FIELDCRAFT_EACH_LEVEL(void combine(const double* const* xs, const double* c, int m, size_t n, double* out))
+
+}  // namespace fieldcraft

@@ -1,0 +1,116 @@
+// Weights -> node scores of tokens, and the adjoint: node marginals -> gradient.
+//
+//   node[t] = sum of value * rows[r]  over the token's dense rows   (attributes seen with many labels)
+//           + value * weights[f] at label(f)  over its sparse entries (attributes seen with one or two)
+//
+// Rows are sorted by how often they occur, so that the frequent ones stay in cache; the rare ones are fetched
+// ahead of use. The adjoint adds each contribution singly and in corpus order to the one place that owns it:
+// the result does not depend on how many owners share the work.
+#include "kernels.hpp"
+#include "kernels/simd.hpp"
+
+namespace fieldcraft::FIELDCRAFT_LEVEL {
+namespace {
+
+constexpr int kAhead = 24;        // entries between a prefetch and its use
+constexpr int kLine = 8;          // doubles in a cache line
+constexpr int kRegisters = kWidth == 8 ? 12 : 6;  // vectors of a row kept in registers
+
+inline void prefetch_row(const double* row, int P) {
+  for (int i = 0; i < P; i += kLine) __builtin_prefetch(row + i);
+}
+
+template <int N, bool Valued>
+inline void add_rows(const uint32_t* ids, const double* values, int64_t n, const double* rows, int P,
+                     double* out) {
+  Vec acc[N] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    const double* row = rows + static_cast<int64_t>(ids[i]) * P;
+    if constexpr (Valued) {
+      const Vec value = splat(values[i]);
+      for (int v = 0; v < N; ++v) acc[v] += value * load(row + v * kWidth);
+    } else {
+      for (int v = 0; v < N; ++v) acc[v] += load(row + v * kWidth);
+    }
+  }
+  for (int v = 0; v < N; ++v) store(out + v * kWidth, acc[v]);
+}
+
+// Covers the row's vectors by as wide chunks as the registers hold.
+template <int N, bool Valued>
+inline void add_rows_chunked(const uint32_t* ids, const double* values, int64_t n, const double* rows, int P,
+                             int n_vectors, double* out) {
+  while (n_vectors >= N) {
+    add_rows<N, Valued>(ids, values, n, rows, P, out);
+    rows += N * kWidth;
+    out += N * kWidth;
+    n_vectors -= N;
+  }
+  if constexpr (N > 1)
+    if (n_vectors > 0) add_rows_chunked<N - 1, Valued>(ids, values, n, rows, P, n_vectors, out);
+}
+
+template <bool Valued>
+void score(const TokenRows& d, const double* rows, const double* weights, int64_t begin, int64_t end, int S,
+           int P, double* node) {
+  const int64_t last_dense = d.dense_ptr[end], last_sparse = d.sparse_ptr[end];
+  for (int64_t t = begin; t < end; ++t, node += P) {
+    const int64_t first = d.dense_ptr[t], n = d.dense_ptr[t + 1] - first;
+    for (int64_t i = first + kAhead; i < first + kAhead + n && i < last_dense; ++i)
+      prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
+    add_rows_chunked<kRegisters, Valued>(d.dense + first, Valued ? d.dense_values + first : nullptr, n, rows, P,
+                                         P / kWidth, node);
+    for (int64_t j = d.sparse_ptr[t]; j < d.sparse_ptr[t + 1]; ++j) {
+      if (j + kAhead < last_sparse) __builtin_prefetch(weights + d.sparse_feature[j + kAhead]);
+      const double value = Valued ? d.sparse_values[j] : 1.0;
+      node[d.sparse_label[j]] += CANARY(SCORE, value * weights[d.sparse_feature[j]]);
+    }
+    for (int y = S; y < P; ++y) node[y] = -std::numeric_limits<double>::infinity();
+  }
+}
+
+template <bool Valued>
+void scatter(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin, int64_t end,
+             int P, const double* marginals, double* rows, double* gradient) {
+  // splits[t, o, 0/1]: where owner o's dense and sparse entries begin within token t (o >= 1).
+  const int stride = 2 * (n_owners - 1);
+  for (int64_t t = begin; t < end; ++t, marginals += P) {
+    int64_t i = d.dense_ptr[t], i_end = d.dense_ptr[t + 1];
+    int64_t j = d.sparse_ptr[t], j_end = d.sparse_ptr[t + 1];
+    if (n_owners > 1) {
+      const uint32_t* split = splits + t * stride;
+      const int64_t i0 = i, j0 = j;
+      if (owner > 0) i = i0 + split[2 * (owner - 1)], j = j0 + split[2 * (owner - 1) + 1];
+      if (owner < n_owners - 1) i_end = i0 + split[2 * owner], j_end = j0 + split[2 * owner + 1];
+    }
+    for (; i < i_end; ++i) {
+      double* row = rows + static_cast<int64_t>(d.dense[i]) * P;
+      const Vec value = splat(Valued ? d.dense_values[i] : 1.0);
+      for (int y = 0; y < P; y += kWidth) {
+        const Vec p = Valued ? value * load(marginals + y) : load(marginals + y);
+        store(row + y, load(row + y) + CANARY(SCATTER, p));
+      }
+    }
+    for (; j < j_end; ++j) {
+      const double value = Valued ? d.sparse_values[j] : 1.0;
+      gradient[d.sparse_feature[j]] += CANARY(SCATTER, value * marginals[d.sparse_label[j]]);
+    }
+  }
+}
+
+}  // namespace
+
+void score_tokens(const TokenRows& d, const double* rows, const double* weights, int64_t begin, int64_t end,
+                  int S, int P, double* node) {
+  if (d.dense_values != nullptr) return score<true>(d, rows, weights, begin, end, S, P, node);
+  return score<false>(d, rows, weights, begin, end, S, P, node);
+}
+
+void scatter_tokens(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin,
+                    int64_t end, int P, const double* marginals, double* rows, double* gradient) {
+  if (d.dense_values != nullptr)
+    return scatter<true>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
+  return scatter<false>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
+}
+
+}  // namespace fieldcraft::FIELDCRAFT_LEVEL

@@ -1,0 +1,73 @@
+// One vector of doubles, as wide as the instruction set that this file is compiled for.
+//
+// Rows of S states are padded to P, a multiple of kMaxWidth, so that every level sees whole vectors and
+// all levels share one layout. Buffers are 64-byte aligned (see rows.hpp); padding holds -inf in
+// scores and 0 in probabilities.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "canary.hpp"
+
+namespace fieldcraft::FIELDCRAFT_LEVEL {
+
+#if defined(__AVX512F__)
+constexpr int kWidth = 8;
+#elif defined(__AVX__)
+constexpr int kWidth = 4;
+#else
+constexpr int kWidth = 2;
+#endif
+
+typedef double Vec __attribute__((vector_size(kWidth * 8), may_alias));
+typedef double VecU __attribute__((vector_size(kWidth * 8), may_alias, aligned(8)));
+typedef int64_t IVec __attribute__((vector_size(kWidth * 8), may_alias));
+
+inline Vec load(const double* p) { return *reinterpret_cast<const Vec*>(p); }
+inline void store(double* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
+inline Vec loadu(const double* p) { return *reinterpret_cast<const VecU*>(p); }
+inline void storeu(double* p, Vec v) { *reinterpret_cast<VecU*>(p) = v; }
+inline Vec splat(double x) { return Vec{} + x; }
+inline Vec select(IVec mask, Vec a, Vec b) { return mask ? a : b; }
+inline Vec vmax(Vec a, Vec b) { return a > b ? a : b; }
+inline Vec vmin(Vec a, Vec b) { return a < b ? a : b; }
+
+inline double sum(Vec v) {
+  double total = v[0];
+  for (int i = 1; i < kWidth; ++i) total += v[i];
+  return total;
+}
+inline double highest(Vec v) {
+  double m = v[0];
+  for (int i = 1; i < kWidth; ++i) m = v[i] > m ? v[i] : m;
+  return m;
+}
+inline double lowest(Vec v) {
+  double m = v[0];
+  for (int i = 1; i < kWidth; ++i) m = v[i] < m ? v[i] : m;
+  return m;
+}
+
+// exp(x) for x <= 0 to about one unit in the last place; 0 below -708 (and for -inf).
+//   x = k ln 2 + r, |r| <= ln 2 / 2;   exp(x) = 2^k (1 + r + r^2/2! + ... + r^12/12!)
+// k is found by adding 1.5 * 2^52, which leaves it in the low bits of the sum.
+inline Vec exp_nonpositive(Vec x) {
+  const Vec magic = splat(6755399441055744.0);
+  const Vec shifted = x * splat(1.4426950408889634074) + magic;
+  const Vec k = shifted - magic;
+  Vec r = x - k * splat(6.93147180369123816490e-01);
+  r = r - k * splat(1.90821492927058770002e-10);
+  const Vec r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
+  const Vec low = (splat(1.0) + r) + r2 * (splat(1.0 / 2) + r * splat(1.0 / 6));
+  const Vec mid = (splat(1.0 / 24) + r * splat(1.0 / 120)) + r2 * (splat(1.0 / 720) + r * splat(1.0 / 5040));
+  const Vec high = (splat(1.0 / 40320) + r * splat(1.0 / 362880)) +
+                   r2 * (splat(1.0 / 3628800) + r * splat(1.0 / 39916800));
+  const Vec p = (low + r4 * mid) + r8 * (high + r4 * splat(1.0 / 479001600));
+  const IVec exponent = reinterpret_cast<IVec>(shifted) << 52;  // k, moved to where a double keeps it
+  const Vec scaled = reinterpret_cast<Vec>(reinterpret_cast<IVec>(p) + exponent);
+  return CANARY(EXP, select(x < splat(-708.0), Vec{}, scaled));
+}
+
+}  // namespace fieldcraft::FIELDCRAFT_LEVEL

@@ -1,0 +1,76 @@
+// Where the potentials of a batch of chains come from: arrays, or a model applied to encoded tokens.
+//
+// Every query (queries.hpp) is written once against this interface. A Reader is one thread's view.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chain.hpp"
+#include "layout.hpp"
+
+namespace fieldcraft {
+
+class Potentials {
+ public:
+  class Reader {
+   public:
+    virtual ~Reader() = default;
+    virtual void go_to(int64_t sequence) = 0;
+    virtual void fill(double* node) = 0;           // [T, P], padding -inf
+    virtual const OwnEdges* own() const = 0;       // of the current sequence, or null
+  };
+  virtual ~Potentials() = default;
+  virtual std::unique_ptr<Reader> reader() const = 0;
+
+  int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
+  int64_t n_tokens() const { return offsets.back(); }
+  int64_t length(int64_t i) const { return offsets[i + 1] - offsets[i]; }
+  const Edges& edges() const { return *edges_; }
+  int S() const { return edges_->S; }
+  int P() const { return edges_->P; }
+
+  std::vector<int64_t> offsets;  // [N + 1] first token of each sequence
+
+ protected:
+  std::shared_ptr<const Edges> edges_;
+};
+
+// node [tokens, S]; edge [S, S] shared or, if per_token, [tokens, S, S]; starts, stops [S].
+class ArrayPotentials final : public Potentials {
+ public:
+  ArrayPotentials(const double* node, const double* edge, bool per_token, std::vector<int64_t> offsets,
+                  std::vector<uint8_t> starts, std::vector<uint8_t> stops);
+  std::unique_ptr<Reader> reader() const override;
+
+ private:
+  class ArrayReader;
+  const double *node_, *edge_;
+  bool per_token_;
+  std::vector<uint8_t> starts_, stops_;
+};
+
+// Weights with everything that scoring needs, ready for any number of threads.
+class ChainModel {
+ public:
+  ChainModel(const FeatureColumns& features, int n_states, const int64_t* frequency, std::vector<double> weights,
+             int n_threads);
+  Layout layout;
+  std::vector<double> weights;
+  Buffer rows;  // [n_rows, P]
+  std::shared_ptr<const Edges> edges;
+};
+
+class ModelPotentials final : public Potentials {
+ public:
+  ModelPotentials(const ChainModel& model, EncodedTokens tokens);
+  std::unique_ptr<Reader> reader() const override;
+
+ private:
+  class ModelReader;
+  const ChainModel& model_;
+  EncodedTokens tokens_;
+};
+
+}  // namespace fieldcraft

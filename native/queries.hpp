@@ -1,0 +1,50 @@
+// Questions to a batch of chains, threaded over sequences. Results do not depend on the number of threads.
+//
+// A sequence without any labelling of finite score has log Z = -inf; all other queries refuse it by throwing
+// ImpossibleSequence.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "potentials.hpp"
+
+namespace fieldcraft {
+
+struct ImpossibleSequence : std::invalid_argument {
+  explicit ImpossibleSequence(int64_t i)
+      : std::invalid_argument("sequence " + std::to_string(i) +
+                              ": no labelling has a finite score; every path is forbidden by -inf potentials") {}
+};
+
+void log_partitions(const Potentials& from, Numerics numerics, int n_threads, double* log_z);
+
+enum class EdgeOutput { none, totals, rows };
+// node [tokens, S]; edge [S, S] totals or [tokens, S, S] rows (first positions 0).
+void marginals(const Potentials& from, Numerics numerics, int n_threads, EdgeOutput output, double* node,
+               double* edge, double* log_z);
+
+void argmax(const Potentials& from, int n_threads, int32_t* states, double* scores);
+void score_labels(const Potentials& from, int n_threads, const int32_t* states, double* scores);
+// H = H(y_0) + sum over t of H(y_t | y_{t-1}): a sum of non-negative terms, so nothing cancels.
+void entropies(const Potentials& from, int n_threads, double* entropy);
+
+struct Ranked {
+  std::vector<int32_t> states;  // [n, T]
+  std::vector<double> scores;   // [n] best first
+};
+std::vector<Ranked> k_best_of(const Potentials& from, int k, int n_threads);
+// states [n, T] for each sequence.
+std::vector<std::vector<int32_t>> samples(const Potentials& from, int n, uint64_t seed, int n_threads);
+
+// Windows: probability that positions first[r] .. of sequence[r] have states in allowed[ptr[r] .. ptr[r+1], S].
+struct Windows {
+  int64_t n;
+  const int64_t *sequence, *first, *ptr;
+  const uint8_t* allowed;
+};
+void window_probabilities(const Potentials& from, const Windows& windows, int n_threads, double* probability);
+
+}  // namespace fieldcraft

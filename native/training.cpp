@@ -1,0 +1,270 @@
+#include "training.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+
+#include "parallel.hpp"
+
+namespace fieldcraft {
+namespace {
+
+std::vector<int64_t> frequencies(const EncodedTokens& tokens, int64_t n_attributes) {
+  std::vector<int64_t> count(n_attributes, 0);
+  const int64_t n = tokens.token_ptr[tokens.offsets[tokens.n_sequences]];
+  for (int64_t i = 0; i < n; ++i) ++count[tokens.attributes[i]];
+  return count;
+}
+
+// A round's marginals should stay in the second-level cache of a core.
+constexpr int64_t kRoundBytes = 1 << 20;
+constexpr int64_t kRoundEntries = 1 << 18;  // and so should the pair marginals that edge features ask for
+
+}  // namespace
+
+struct ChainProblem::Lane {
+  SequencePass pass;
+  Buffer products, totals;  // [S, P] sums before and after multiplication with the matrix
+  std::unique_ptr<ObservedEdges> own;
+};
+
+struct ChainProblem::Sweep {
+  const double* weights;
+  double* gradient;
+  double* log_z;
+  std::unique_ptr<Edges> edges;
+  Buffer rows, row_gradient;   // [n_rows, P]
+  Buffer marginals[2];         // [round tokens, P]
+  Buffer pair_marginals[2];    // [round entries]
+  std::vector<Lane> lanes;
+  std::vector<std::atomic<int>> next;  // [rounds] lane to hand out
+  std::barrier<> all_here;
+  std::exception_ptr failure;
+  std::atomic<bool> failed{false};
+
+  Sweep(size_t n_rounds, int n_threads) : lanes(kClasses), next(n_rounds), all_here(n_threads) {}
+};
+
+ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
+                           const int32_t* gold, const double* sequence_weights, int n_threads)
+    : layout_(features, n_states, frequencies(tokens, features.n_attributes).data()),
+      tokens_(tokens),
+      n_threads_(std::clamp(n_threads, 1, kClasses)),
+      offsets_(tokens.offsets, tokens.offsets + tokens.n_sequences + 1) {
+  if (sequence_weights != nullptr)
+    sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
+  layout_.encode(tokens_, 0, offsets_.back(), rows_, n_threads_);
+  if (layout_.has_edge_attributes()) count_edge_entries();
+  cut_rounds();
+  split_owners();
+  count_gold(gold);
+}
+
+size_t ChainProblem::bytes() const {
+  return rows_.dense.size() * 4 + rows_.sparse_feature.size() * 6 + (rows_.dense_ptr.size() * 2 + entry_ptr_.size()) * 8 +
+         (rows_.dense_values.size() + rows_.sparse_values.size() + empirical_.size()) * 8 + splits_.size() * 4;
+}
+
+void ChainProblem::count_edge_entries() {
+  entry_ptr_.assign(offsets_.back() + 1, 0);
+  for (int64_t token = 0; token < offsets_.back(); ++token) {
+    int64_t n = 0;
+    for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i) {
+      const int32_t e = layout_.edge_id[tokens_.attributes[i]];
+      if (e >= 0) n += layout_.edge_ptr[e + 1] - layout_.edge_ptr[e];
+    }
+    entry_ptr_[token + 1] = entry_ptr_[token] + n;
+  }
+}
+
+void ChainProblem::cut_rounds() {
+  const int64_t budget = std::max<int64_t>(kRoundBytes / (8 * layout_.P), 256);
+  for (int64_t first = 0; first < n_sequences();) {
+    int64_t last = first + 1;
+    const auto entries = [&](int64_t end) {
+      return entry_ptr_.empty() ? 0 : entry_ptr_[offsets_[end]] - entry_ptr_[offsets_[first]];
+    };
+    while (last < n_sequences() && offsets_[last + 1] - offsets_[first] <= budget &&
+           entries(last + 1) <= kRoundEntries)
+      ++last;
+    Round round;
+    const int64_t tokens = offsets_[last] - offsets_[first];
+    int64_t at = first;
+    for (int lane = 0; lane < kClasses; ++lane) {
+      while (at < last && (offsets_[at] - offsets_[first]) * kClasses < tokens * lane) ++at;
+      round.lanes[lane] = at;
+    }
+    round.lanes[kClasses] = last;
+    rounds_.push_back(round);
+    round_tokens_ = std::max(round_tokens_, tokens);
+    round_entries_ = std::max(round_entries_, entries(last));
+    first = last;
+  }
+}
+
+// Where each owner's classes begin within a token. Owner o has classes 16 o / n .. 16 (o + 1) / n - 1.
+void ChainProblem::split_owners() {
+  if (n_threads_ == 1) return;
+  const int n_cuts = n_threads_ - 1;
+  splits_.resize(static_cast<size_t>(offsets_.back()) * n_cuts * 2);
+  constexpr int64_t kBlock = 8192;
+  for_each_task(n_threads_, (offsets_.back() + kBlock - 1) / kBlock, [&](size_t block, int) {
+    const int64_t last = std::min<int64_t>(offsets_.back(), (block + 1) * kBlock);
+    for (int64_t t = block * kBlock; t < last; ++t) {
+      int64_t i = rows_.dense_ptr[t], j = rows_.sparse_ptr[t];
+      for (int o = 1; o <= n_cuts; ++o) {
+        const int border = kClasses * o / n_threads_;
+        while (i < rows_.dense_ptr[t + 1] && row_class(rows_.dense[i]) < border) ++i;
+        while (j < rows_.sparse_ptr[t + 1] && weight_class(rows_.sparse_feature[j]) < border) ++j;
+        uint32_t* split = &splits_[(t * n_cuts + o - 1) * 2];
+        split[0] = static_cast<uint32_t>(i - rows_.dense_ptr[t]);
+        split[1] = static_cast<uint32_t>(j - rows_.sparse_ptr[t]);
+      }
+    }
+  });
+}
+
+// Empirical counts: the same scatter, with the gold labelling's indicator in place of the marginals.
+void ChainProblem::count_gold(const int32_t* gold) {
+  const int S = layout_.S, P = layout_.P;
+  empirical_.assign(layout_.n_features, 0.0);
+  Buffer row_counts = Buffer::zeros(static_cast<size_t>(layout_.n_rows) * P), indicator = Buffer::zeros(P);
+  const TokenRows view = rows_.view();
+  std::vector<double> pairs(static_cast<size_t>(S) * S, 0.0);
+  for (int64_t i = 0; i < n_sequences(); ++i) {
+    const double weight = sequence_weights_.empty() ? 1.0 : sequence_weights_[i];
+    for (int64_t t = offsets_[i]; t < offsets_[i + 1]; ++t) {
+      indicator[gold[t]] = weight;
+      FIELDCRAFT_DISPATCH(scatter_tokens, view, nullptr, 1, 0, t, t + 1, P, indicator.data(), row_counts.data(),
+                          empirical_.data());
+      indicator[gold[t]] = 0;
+      if (t > offsets_[i]) pairs[static_cast<size_t>(gold[t - 1]) * S + gold[t]] += weight;
+    }
+    if (entry_ptr_.empty()) continue;
+    const Edges none(std::vector<double>(static_cast<size_t>(S) * S, 0.0).data(), S);
+    ObservedEdges own(layout_, tokens_, none, nullptr);
+    own.go_to(offsets_[i], offsets_[i + 1] - offsets_[i]);
+    for (int64_t t = 1; t < offsets_[i + 1] - offsets_[i]; ++t) {
+      const int32_t pair = gold[offsets_[i] + t - 1] * P + gold[offsets_[i] + t];
+      own.each_entry(t, [&](int32_t p, uint32_t f, double value) {
+        if (p == pair) empirical_[f] += weight * value;
+      });
+    }
+  }
+  layout_.collect(row_counts.data(), empirical_.data(), n_threads_);
+  for (size_t k = 0; k < pairs.size(); ++k)
+    if (layout_.pair_feature[k] >= 0) empirical_[layout_.pair_feature[k]] = pairs[k];
+}
+
+// Phase one of a round, for one lane: node marginals of its sequences into the round's buffer.
+void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slot) {
+  const int S = layout_.S, P = layout_.P;
+  const size_t n_pairs = static_cast<size_t>(S) * P;
+  Lane& lane = sweep.lanes[index];
+  if (lane.products.size() == 0) lane.products = Buffer::zeros(n_pairs);
+  const int64_t round_first = offsets_[round.lanes[0]];
+  const TokenRows view = rows_.view();
+  for (int64_t i = round.lanes[index]; i < round.lanes[index + 1]; ++i) {
+    const int64_t first = offsets_[i], T = offsets_[i + 1] - first;
+    if (lane.own) lane.own->go_to(first, T);
+    const auto fill = [&](double* node) {
+      FIELDCRAFT_DISPATCH(score_tokens, view, sweep.rows.data(), sweep.weights, first, first + T, S, P, node);
+    };
+    sweep.log_z[i] = lane.pass.log_partition(*sweep.edges, lane.own.get(), T, fill, Numerics::automatic);
+    const auto sink = [&](int64_t t, const double* pairs) {
+      if (lane.totals.size() == 0) lane.totals = Buffer::zeros(n_pairs);
+      for (size_t k = 0; k < n_pairs; ++k) lane.totals[k] += pairs[k];
+      if (!lane.own) return;
+      double* out = sweep.pair_marginals[slot].data() + entry_ptr_[first + t] - entry_ptr_[round_first];
+      lane.own->each_entry(t, [&](int32_t pair, uint32_t, double value) { *out++ = value * pairs[pair]; });
+    };
+    if (lane.own && T > 0)  // the first position has no step: its edge entries count nothing
+      std::fill_n(sweep.pair_marginals[slot].data() + entry_ptr_[first] - entry_ptr_[round_first],
+                  entry_ptr_[first + 1] - entry_ptr_[first], 0.0);
+    lane.pass.marginals(sequence_weights_.empty() ? 1.0 : sequence_weights_[i],
+                        sweep.marginals[slot].data() + (first - round_first) * P, lane.products.data(), sink, false);
+  }
+}
+
+// Phase two: one owner adds the round's marginals to its weights.
+void ChainProblem::scatter(Sweep& sweep, const Round& round, int owner, int slot) {
+  const int64_t first = offsets_[round.lanes[0]], last = offsets_[round.lanes[kClasses]];
+  FIELDCRAFT_DISPATCH(scatter_tokens, rows_.view(), splits_.data(), n_threads_, owner, first, last, layout_.P,
+                      sweep.marginals[slot].data(), sweep.row_gradient.data(), sweep.gradient);
+  if (entry_ptr_.empty()) return;
+  const double* pair = sweep.pair_marginals[slot].data();
+  for (int64_t token = first; token < last; ++token)
+    for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i) {
+      const int32_t e = layout_.edge_id[tokens_.attributes[i]];
+      if (e < 0) continue;
+      for (int64_t j = layout_.edge_ptr[e]; j < layout_.edge_ptr[e + 1]; ++j, ++pair) {
+        const uint32_t f = layout_.edge_feature[j];
+        if (weight_class(f) * n_threads_ / kClasses == owner) sweep.gradient[f] += *pair;
+      }
+    }
+}
+
+void ChainProblem::sweep_rounds(Sweep& sweep, int thread) {
+  for (size_t r = 0; r < rounds_.size(); ++r) {
+    const int slot = r & 1;
+    try {
+      for (int lane = sweep.next[r]++; lane < kClasses && !sweep.failed; lane = sweep.next[r]++)
+        run_lane(sweep, rounds_[r], lane, slot);
+    } catch (...) {
+      if (!sweep.failed.exchange(true)) sweep.failure = std::current_exception();
+    }
+    sweep.all_here.arrive_and_wait();
+    if (sweep.failed) return;
+    scatter(sweep, rounds_[r], thread, slot);
+  }
+}
+
+double ChainProblem::edge_total(const Sweep& sweep, int x, int y) const {
+  const size_t k = static_cast<size_t>(x) * layout_.P + y;
+  double total = 0;
+  for (const Lane& lane : sweep.lanes) {
+    if (lane.products.size() != 0) total += lane.products[k] * sweep.edges->matrix[k];
+    if (lane.totals.size() != 0) total += lane.totals[k];
+  }
+  return total;
+}
+
+double ChainProblem::evaluate(const double* weights, double* gradient, double* log_z) {
+  const int S = layout_.S, P = layout_.P;
+  Sweep sweep(rounds_.size(), n_threads_);
+  std::vector<double> own_log_z(log_z == nullptr ? n_sequences() : 0);
+  sweep.weights = weights, sweep.gradient = gradient, sweep.log_z = log_z == nullptr ? own_log_z.data() : log_z;
+  std::vector<double> shared(static_cast<size_t>(S) * S);
+  layout_.shared_edges(weights, shared.data());
+  sweep.edges = std::make_unique<Edges>(shared.data(), S);
+  sweep.rows = Buffer(static_cast<size_t>(layout_.n_rows) * P);
+  sweep.row_gradient = Buffer::zeros(static_cast<size_t>(layout_.n_rows) * P);
+  layout_.expand(weights, sweep.rows.data(), n_threads_);
+  std::fill_n(gradient, layout_.n_features, 0.0);
+  for (int slot = 0; slot < 2; ++slot) {
+    sweep.marginals[slot] = Buffer(static_cast<size_t>(round_tokens_) * P);
+    sweep.pair_marginals[slot] = Buffer(static_cast<size_t>(round_entries_));
+  }
+  if (!entry_ptr_.empty())
+    for (Lane& lane : sweep.lanes)
+      lane.own = std::make_unique<ObservedEdges>(layout_, tokens_, *sweep.edges, weights);
+  run_team(n_threads_, [&](int thread) { sweep_rounds(sweep, thread); });
+  if (sweep.failed) std::rethrow_exception(sweep.failure);
+  layout_.collect(sweep.row_gradient.data(), gradient, n_threads_);
+  for (int x = 0; x < S; ++x)
+    for (int y = 0; y < S; ++y)
+      if (const int32_t f = layout_.pair_feature[static_cast<size_t>(x) * S + y]; f >= 0)
+        gradient[f] = edge_total(sweep, x, y);
+  double value = 0;
+  for (int64_t i = 0; i < n_sequences(); ++i)
+    value += (sequence_weights_.empty() ? 1.0 : sequence_weights_[i]) * sweep.log_z[i];
+  double gold = 0;
+  for (int64_t f = 0; f < layout_.n_features; ++f) {
+    gold += weights[f] * empirical_[f];
+    gradient[f] -= empirical_[f];
+  }
+  return value - gold;
+}
+
+}  // namespace fieldcraft

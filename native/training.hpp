@@ -1,0 +1,68 @@
+// The negative log-likelihood of a corpus and its gradient, fused: scores, recursions and scatter in one sweep.
+//
+//   value(w)    = sum over sequences of weight * log Z(x)  -  <w, empirical>
+//   gradient(w) = expected counts under the model  -  empirical counts
+//
+// The corpus is cut once into rounds of a few thousand tokens, a round into 16 lanes of sequences. In a round
+// the threads first work through lanes (scores, forward, backward; node marginals go to a buffer, pair
+// marginals to the lane's own sum), then each thread walks all tokens of the round and adds the marginals to
+// the weights that it owns (layout.hpp). A weight thus receives its contributions one by one in corpus order, and
+// a lane's sum its sequences in corpus order: the result is the same to the last bit for any number of threads.
+// Two buffers take turns, so one barrier per round is enough.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "layout.hpp"
+
+namespace fieldcraft {
+
+class ChainProblem {
+ public:
+  // gold [tokens] states; weights [N] or null. The arrays of `tokens` must outlive the problem only if the
+  // features look at edges; else they may go after construction.
+  ChainProblem(const FeatureColumns& features, int n_states, const EncodedTokens& tokens, const int32_t* gold,
+               const double* sequence_weights, int n_threads);
+
+  // gradient [n_features] is overwritten; log_z [N] may be null. Returns the value.
+  double evaluate(const double* weights, double* gradient, double* log_z);
+
+  int64_t n_features() const { return layout_.n_features; }
+  int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
+  const std::vector<double>& empirical() const { return empirical_; }
+  size_t bytes() const;  // held between calls
+
+ private:
+  struct Round {
+    int64_t lanes[kClasses + 1];  // first sequence of each lane, and the end
+  };
+  struct Lane;
+  struct Sweep;  // what one evaluation shares between its threads
+
+  void cut_rounds();
+  void count_edge_entries();
+  void split_owners();
+  void count_gold(const int32_t* gold);
+  void run_lane(Sweep& sweep, const Round& round, int lane, int slot);
+  void scatter(Sweep& sweep, const Round& round, int owner, int slot);
+  void sweep_rounds(Sweep& sweep, int thread);
+  double edge_total(const Sweep& sweep, int x, int y) const;
+
+  int64_t first_token(int64_t sequence) const { return offsets_[sequence]; }
+
+  Layout layout_;
+  EncodedTokens tokens_;
+  int n_threads_;
+  std::vector<int64_t> offsets_;
+  std::vector<double> sequence_weights_;  // empty: all 1
+  OwnedRows rows_;
+  std::vector<uint32_t> splits_;     // [tokens, n_threads - 1, 2]
+  std::vector<int64_t> entry_ptr_;   // [tokens + 1] edge entries before each token; empty without
+  std::vector<Round> rounds_;
+  int64_t round_tokens_ = 0, round_entries_ = 0;  // largest round
+  std::vector<double> empirical_;
+};
+
+}  // namespace fieldcraft

@@ -1,0 +1,52 @@
+// Threaded work on long vectors for the optimisers. Vectors are cut into fixed pieces; sums add the pieces' parts
+// in order, so they do not depend on the number of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fieldcraft {
+
+double dot(const double* x, const double* y, size_t n, int n_threads);
+
+// out = x + step * d
+void advance(const double* x, double step, const double* d, size_t n, int n_threads, double* out);
+
+// s = w_new - w, y = g_new - g
+void remember(const double* w, const double* w_new, const double* g, const double* g_new, size_t n, int n_threads,
+              double* s, double* y);
+
+// products[r, j] = <rows[r], columns[j]>: every vector is read from memory once.
+std::vector<double> inner_products(const std::vector<const double*>& rows, const std::vector<const double*>& columns,
+                                   size_t n, int n_threads);
+
+// out = sum of c[j] xs[j]
+void combine(const std::vector<const double*>& xs, const std::vector<double>& c, size_t n, int n_threads,
+             double* out);
+
+// A number, or one number per weight.
+struct PerWeight {
+  const double* vector;  // or null
+  double scalar;
+  double operator[](size_t i) const { return vector == nullptr ? scalar : vector[i]; }
+};
+
+// gradient += precision (w - mean); returns sum of precision (w - mean)^2 / 2.
+double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads, double* gradient);
+
+// Sum of above max(w, 0) + below max(-w, 0).
+double l1_norm(const double* w, PerWeight above, PerWeight below, size_t n, int n_threads);
+
+// The sub-gradient of smallest norm of f + l1: where w = 0 the slope that is left after the l1 part resists.
+void pseudo_gradient(const double* w, const double* g, PerWeight above, PerWeight below, size_t n, int n_threads,
+                     double* out);
+
+// d[i] = 0 where it does not point downhill along the pseudo-gradient.
+void align(const double* pseudo, size_t n, int n_threads, double* d);
+
+// out = w + step d, cut to 0 where it would leave the orthant of w (or of -pseudo where w = 0).
+void orthant_step(const double* w, const double* pseudo, double step, const double* d, size_t n, int n_threads,
+                  double* out);
+
+}  // namespace fieldcraft

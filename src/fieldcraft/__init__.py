@@ -1,0 +1,68 @@
+"""fieldcraft: conditional random fields that learn, label, and say how sure they are.
+
+Names are loaded on first use (PEP 562), so that ``import fieldcraft`` stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ChainCRF": "fieldcraft.models.chain",
+    "load": "fieldcraft.models.persistence",
+    "Corpus": "fieldcraft.corpus",
+    "Sequence": "fieldcraft.corpus",
+    "Span": "fieldcraft.corpus",
+    "read": "fieldcraft.corpus",
+    "write": "fieldcraft.corpus",
+    "Gazetteer": "fieldcraft.features.gazetteers",
+    "Templates": "fieldcraft.features.templates",
+    "Gaussian": "fieldcraft.priors",
+    "Laplacian": "fieldcraft.priors",
+    "ElasticNet": "fieldcraft.priors",
+    "LBFGS": "fieldcraft.optimisers",
+    "OWLQN": "fieldcraft.optimisers",
+    "StateSpace": "fieldcraft.structures.states",
+    "FieldcraftError": "fieldcraft.errors",
+}
+_MODULES = {
+    "datasets": "fieldcraft.corpus.datasets",
+    "metrics": "fieldcraft.evaluation.metrics",
+    "schemes": "fieldcraft.corpus.schemes",
+    "structures": "fieldcraft.structures",
+}
+
+__all__ = sorted([*_HOMES, *_MODULES])
+
+if TYPE_CHECKING:
+    from fieldcraft.corpus import Corpus as Corpus
+    from fieldcraft.corpus import Sequence as Sequence
+    from fieldcraft.corpus import Span as Span
+    from fieldcraft.corpus import read as read
+    from fieldcraft.corpus import write as write
+    from fieldcraft.errors import FieldcraftError as FieldcraftError
+    from fieldcraft.models.chain import ChainCRF as ChainCRF
+    from fieldcraft.models.persistence import load as load
+    from fieldcraft.optimisers import LBFGS as LBFGS
+    from fieldcraft.optimisers import OWLQN as OWLQN
+    from fieldcraft.priors import ElasticNet as ElasticNet
+    from fieldcraft.priors import Gaussian as Gaussian
+    from fieldcraft.priors import Laplacian as Laplacian
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = import_module(_MODULES[name])
+    else:
+        raise AttributeError(f"module 'fieldcraft' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

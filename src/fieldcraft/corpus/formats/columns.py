@@ -1,0 +1,130 @@
+"""Column files: a token a line, a column per field, a blank line between sequences (CoNLL).
+
+    Rome NNP I-LOC
+    fell VBD O
+
+    -DOCSTART- -X- O
+
+`separator`: `blank` (runs of blanks and tabs), `tab` (one tab; fields may hold blanks and may
+be empty), `auto` (tab if the first line has one). `docstart`: `skip` drops lines that open with
+-DOCSTART- (they still end a sequence), `keep` reads them as tokens. `comment`: lines with this
+prefix are dropped.
+Hazard: only the blank and the tab part fields; no-break and ideographic spaces belong to tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+
+from fieldcraft.corpus.formats.context import (
+    Batches,
+    Block,
+    ReadJob,
+    Row,
+    WritePlan,
+    named,
+    transposed,
+)
+from fieldcraft.corpus.formats.context import blocks as all_blocks
+from fieldcraft.corpus.layout import choose
+from fieldcraft.corpus.sequences import Sequence
+from fieldcraft.errors import CorpusError
+
+DOCSTART = "-DOCSTART-"
+
+
+def _at_tabs(line: str) -> list[str]:
+    return line.rstrip(" \t\r").split("\t")
+
+
+_SPLITTERS: dict[str, Callable[[str], list[str]]] = {
+    "blank": re.compile(r"[^ \t\r]+").findall,
+    "tab": _at_tabs,
+}
+_JOINERS = {"blank": " ", "tab": "\t"}
+# what a field cannot be; blanks and tabs at a line's end are lost, so its last field is less free
+_FORBIDDEN = {"blank": re.compile(r"[ \t\r\n]|^$"), "tab": re.compile(r"[\t\r\n]")}
+_FORBIDDEN_LAST = {"blank": _FORBIDDEN["blank"], "tab": re.compile(r"[\t\r\n]|^$| $")}
+
+
+def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
+    """Sequences of a column file; unnamed columns are called c0, c1, ..."""
+    split = None
+    names: tuple[str, ...] = ()
+    for lines, numbers in _documents(all_blocks(batches, comment=job.comment), job):
+        split = split or _splitter(job.separator, lines[0])
+        rows = [split(line) for line in lines]
+        if job.layout is None:
+            where = f"{job.source.name}:{numbers[0]}"
+            names = job.columns or tuple(f"c{index}" for index in range(len(rows[0])))
+            job.layout = choose(names, None, job.label, where)
+        values = transposed(rows)
+        if values is None or len(values) != len(names):
+            raise _ragged(rows, numbers, len(names), job)
+        yield named(values, names, job.layout)
+
+
+def write(rows: Iterable[Row], plan: WritePlan) -> Iterator[str]:
+    """One line per token, a blank line after each sequence."""
+    if plan.separator not in _JOINERS:
+        raise CorpusError(f"separator {plan.separator!r} is unknown; use {' or '.join(_JOINERS)}")
+    joint = _JOINERS[plan.separator]
+    free, last = _FORBIDDEN[plan.separator], _FORBIDDEN_LAST[plan.separator]
+    for index, (_, values) in zip(count(), rows):
+        columns = [values[name] for name in plan.fields]
+        if not columns or not columns[0]:
+            raise plan.error(index, "is empty, which column files cannot hold; write jsonl")
+        for name, column in zip(plan.fields, columns):
+            forbidden = last if name == plan.fields[-1] else free
+            if any(map(forbidden.search, column)):
+                raise _unwritable(plan, index, name, column, forbidden)
+        yield "\n".join([*map(joint.join, zip(*columns)), "", ""])
+
+
+def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
+    """The blocks, cut at -DOCSTART- lines if these are to be skipped."""
+    if job.docstart == "keep":
+        yield from blocks
+        return
+    if job.docstart != "skip":
+        raise CorpusError(f"docstart={job.docstart!r} is unknown; use skip or keep")
+    for lines, numbers in blocks:
+        if not any(line.startswith(DOCSTART) for line in lines):
+            yield lines, numbers
+            continue
+        start = 0
+        for end, line in enumerate([*lines, DOCSTART]):
+            if line.startswith(DOCSTART):
+                if start < end:
+                    yield lines[start:end], numbers[start:end]
+                start = end + 1
+
+
+def _splitter(separator: str, first: str) -> Callable[[str], list[str]]:
+    if separator == "auto":
+        separator = "tab" if "\t" in first.rstrip(" \t\r") else "blank"
+    if separator not in _SPLITTERS:
+        raise CorpusError(f"separator {separator!r} is unknown; use auto, blank or tab")
+    return _SPLITTERS[separator]
+
+
+def _ragged(rows: list[list[str]], numbers: list[int], width: int, job: ReadJob) -> CorpusError:
+    number, row = next((n, row) for n, row in zip(numbers, rows) if len(row) != width)
+    return job.source.error(
+        number,
+        f"{len(row)} columns where {width} were expected; separate columns with one blank or tab",
+    )
+
+
+def _unwritable(
+    plan: WritePlan, sequence: int, name: str, column: list[str], forbidden: re.Pattern[str]
+) -> CorpusError:
+    token, value = next((t, v) for t, v in enumerate(column) if forbidden.search(v))
+    remedy = "write with separator='tab'" if plan.separator == "blank" else "write jsonl"
+    return plan.error(
+        sequence,
+        f"token {token}: {name} {value!r} cannot stand in columns parted by {plan.separator}s; "
+        f"{remedy}",
+    )

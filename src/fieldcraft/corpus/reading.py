@@ -1,0 +1,137 @@
+"""Reading a corpus: the source is opened, its format found, its sequences gathered or streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Literal, overload
+
+from fieldcraft.corpus import formats
+from fieldcraft.corpus.collection import Corpus, Stream
+from fieldcraft.corpus.formats.context import ReadJob
+from fieldcraft.corpus.formats.tables import is_table
+from fieldcraft.corpus.layout import LabelChoice
+from fieldcraft.corpus.sequences import Sequence
+from fieldcraft.corpus.sources import Source, extension, is_source
+from fieldcraft.errors import CorpusError
+
+_DEFAULTS = {"separator": "auto", "docstart": "skip", "comment": None}
+
+
+@overload
+def read(
+    source: Any,
+    *,
+    columns: str | Iterable[str] | None = ...,
+    label: LabelChoice = ...,
+    format: str = ...,
+    lazy: Literal[False] = ...,
+    scheme: str | None = ...,
+    encoding: str = ...,
+    separator: str = ...,
+    docstart: str = ...,
+    comment: str | None = ...,
+    sequence: str | None = ...,
+) -> Corpus: ...
+@overload
+def read(
+    source: Any,
+    *,
+    columns: str | Iterable[str] | None = ...,
+    label: LabelChoice = ...,
+    format: str = ...,
+    lazy: Literal[True],
+    scheme: str | None = ...,
+    encoding: str = ...,
+    separator: str = ...,
+    docstart: str = ...,
+    comment: str | None = ...,
+    sequence: str | None = ...,
+) -> Stream: ...
+def read(
+    source: Any,
+    *,
+    columns: str | Iterable[str] | None = None,
+    label: LabelChoice = None,
+    format: str = "auto",
+    lazy: bool = False,
+    scheme: str | None = None,
+    encoding: str = "utf-8",
+    separator: str = "auto",
+    docstart: str = "skip",
+    comment: str | None = None,
+    sequence: str | None = None,
+) -> Corpus | Stream:
+    """Read a corpus from a file, a stream or a table.
+
+    source     a path (gzip is recognised), `-` for standard input, an open stream, or a pandas
+               DataFrame, an Arrow table or a dict of lists
+    columns    names of a column file's columns (default c0, c1, ...); for formats that carry names,
+               the ones to keep. A string is cut at its blanks: "word pos ner"
+    label      name (or position, -1 is the last) of the label column, several, or None
+    format     columns, conllu, attributes, jsonl; auto goes by extension, then by content
+    lazy       a Stream that reads as it is iterated, in constant memory
+    scheme     convert the labels to io, iob1, iob2, iobes or bilou
+    separator, docstart, comment    for column files, see `fieldcraft.corpus.formats.columns`
+    sequence   for tables with one row per token: the column that tells sequences apart
+
+    >>> import io
+    >>> text = io.StringIO("Rome NNP I-LOC\\nfell VBD O\\n")
+    >>> read(text, columns="word pos ner", label="ner", scheme="iob2").labels
+    [['B-LOC', 'O']]
+    """
+    names = tuple(columns.split() if isinstance(columns, str) else columns) if columns else None
+    if is_table(source):
+        corpus = Corpus.from_table(source, sequence=sequence, columns=names, label=label)
+        return corpus.to_scheme(scheme) if scheme else corpus
+    if not is_source(source):
+        raise CorpusError(
+            f"a {type(source).__name__} cannot be read; give a path, '-', an open stream or a table"
+        )
+    if format != "auto":
+        formats.by_name(format)  # a wrong name fails here, not when a stream is read
+    if sequence is not None:
+        raise CorpusError("sequence= is for tables; files part their sequences by blank lines")
+    options = {"separator": separator, "docstart": docstart, "comment": comment}
+    job = ReadJob(Source(source, encoding), names, label, separator, docstart, comment)
+    stream = Stream(lambda: _start(job, format, options), job.source.name, scheme=scheme)
+    return stream if lazy else stream.read()
+
+
+def _start(
+    job: ReadJob, format: str, options: dict[str, Any]
+) -> tuple[ReadJob, Iterator[Sequence]]:
+    """A fresh pass over the source: what it learns, and its sequences."""
+    job = replace(job, layout=None)
+    batches = job.source.batches()
+    if format == "auto":
+        format, batches = _detected(job.source, batches)
+    row = formats.by_name(format)
+    for name, value in options.items():
+        if value != _DEFAULTS[name] and name not in row.options:
+            raise CorpusError(
+                f"{job.source.name}: {name}= is not for format {format}; leave it out"
+            )
+    return job, _sequences(row.read(batches, job), job.source)
+
+
+def _detected(source: Source, batches: Iterator[list[str]]) -> tuple[str, Iterator[list[str]]]:
+    by_name = formats.by_extension(extension(source.name))
+    if by_name:
+        return by_name, batches
+    head: list[list[str]] = []
+    for batch in batches:
+        head.append(batch)
+        if any(line.strip() for line in batch):
+            break
+    return formats.by_content(chain.from_iterable(head)), chain(head, batches)
+
+
+def _sequences(sequences: Iterator[Sequence], source: Source) -> Iterator[Sequence]:
+    empty = True
+    for sequence in sequences:
+        empty = False
+        yield sequence
+    if empty:
+        raise source.error(1, "no sequence was found; give a file with at least one token")

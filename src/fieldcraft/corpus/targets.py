@@ -1,0 +1,96 @@
+"""Where text goes: a path (written aside and renamed, `.gz` is packed), `-`, an open stream.
+
+Hazard: a path that is no regular file (a pipe, a terminal) is written directly, since renaming
+would replace it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+from fieldcraft.errors import CorpusError
+
+
+def target_name(target: Any) -> str:
+    """The name that messages give the target."""
+    if target == "-":
+        return "<stdout>"
+    if isinstance(target, (str, os.PathLike)):
+        return os.fspath(target)
+    return str(getattr(target, "name", "<stream>"))
+
+
+def write_text(target: Any, texts: Iterable[str], encoding: str) -> None:
+    """Write pieces of text; a path shows either all of them or what it held before."""
+    if target == "-":
+        sys.stdout.flush()
+        # a replaced standard output (a notebook's) may have no bytes beneath it
+        _write_stream(getattr(sys.stdout, "buffer", sys.stdout), texts, encoding)
+        sys.stdout.flush()
+    elif not isinstance(target, (str, os.PathLike)):
+        _write_stream(target, texts, encoding)
+    else:
+        path = os.path.realpath(target)
+        with _replacing(path) as file:
+            if path.lower().endswith(".gz"):
+                # no time stamp: equal corpora give equal files
+                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                    _write(cast(BinaryIO, packed), texts, encoding)
+            else:
+                _write(file, texts, encoding)
+
+
+def _write(file: BinaryIO, texts: Iterable[str], encoding: str) -> None:
+    for text in texts:
+        file.write(_encoded(text, encoding))
+
+
+def _write_stream(stream: Any, texts: Iterable[str], encoding: str) -> None:
+    """To an open stream, text or binary; which one it is shows on the first, empty write."""
+    try:
+        stream.write("")
+    except TypeError:
+        _write(stream, texts, encoding)
+        return
+    for text in texts:
+        stream.write(text)
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        given = error.object[error.start]
+        raise CorpusError(
+            f"character {given!r} does not exist in {encoding}; pass encoding='utf-8' or replace it"
+        ) from None
+
+
+@contextmanager
+def _replacing(path: str) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when all went well."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as file:
+            yield file
+        return
+    aside = f"{path}.{secrets.token_hex(4)}.part"
+    try:
+        with open(aside, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, aside)
+        os.replace(aside, path)
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        if os.path.exists(aside):
+            os.unlink(aside)

@@ -1,0 +1,25 @@
+"""Errors that a user can cause. Each says where, the rule, what was given and the remedy."""
+
+
+class FieldcraftError(ValueError):
+    """Anything that fieldcraft refuses; the subclasses say in which stage."""
+
+
+class CorpusError(FieldcraftError):
+    """A corpus, its columns or its labels are not as they must be."""
+
+
+class TemplateError(FieldcraftError):
+    """A template does not parse, or asks for a column that is not there."""
+
+
+class InputError(FieldcraftError):
+    """Features, labels or parameters handed to an estimator are not usable."""
+
+
+class ModelFileError(FieldcraftError):
+    """A model file is damaged, hostile or from another world."""
+
+
+class NotFittedError(FieldcraftError, AttributeError):
+    """An estimator was asked for answers before it was trained."""

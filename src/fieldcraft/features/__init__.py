@@ -1,0 +1,1 @@
+"""What a model looks at: templates over columns, word predicates, gazetteers, the feature index."""

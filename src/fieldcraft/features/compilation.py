@@ -1,0 +1,147 @@
+"""Templates to the plan that the native extraction follows (see native/extraction.hpp).
+
+Each distinct (column, functions) becomes a *stream* of values; each conjunction a chain of *pairs*,
+its terms sorted by offset, so that templates which differ by a shift or begin alike share a node.
+A template is then (node, offset).
+
+Outside the sequence a column, and what is derived from it, has a boundary value (one per side and
+distance); tests, gazetteers, ``first`` and ``last`` do not hold there. ``bias`` holds everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fieldcraft.errors import TemplateError
+from fieldcraft.features.patterns import CRFPP_REACH, WAPITI_CLIP
+from fieldcraft.features.templates import Templates
+from fieldcraft.features.terms import Step, Template, Term
+
+if TYPE_CHECKING:
+    from fieldcraft.features.gazetteers import Gazetteer
+
+MAX_REACH = 1000
+
+
+def boundary_names(format: str, reach: int) -> list[str]:
+    """The texts shown for positions outside: left at distance 1 .. reach, then right."""
+    spelling = {
+        "fieldcraft": lambda sign, d: f"<s{sign}{d}>",
+        "crfpp": lambda sign, d: f"_B{sign}{d}",
+        "wapiti": lambda sign, d: f"_x{sign}{d if d < WAPITI_CLIP else '#'}",
+    }[format]
+    return [spelling(sign, d) for sign in "-+" for d in range(1, reach + 1)]
+
+
+class Compilation:
+    """A plan under construction. ``orders[k][i]``: where term i of template k stands in its chain."""
+
+    def __init__(self, templates: Templates, gazetteers: Mapping[str, Gazetteer]) -> None:
+        self.templates = templates
+        self.gazetteers = gazetteers
+        self.columns = templates.named_columns
+        self.streams: dict[Term, int] = {}
+        self.pairs: dict[tuple[int, int, int], int] = {}
+        self.reads: list[tuple[int, int]] = []
+        self.orders: list[list[int]] = []
+
+    def plan(self) -> dict[str, Any]:
+        for template in self.templates:
+            for term in template.terms:
+                self._stream(term)
+        for template in self.templates:
+            self._chain(template)
+        ranges = self._ranges()
+        reach = self._reach(ranges)
+        n = len(self.streams)
+        return {
+            "n_columns": len(self.columns),
+            "reach": reach,
+            "clip": WAPITI_CLIP if self.templates.format == "wapiti" else 0,
+            "boundary_names": boundary_names(self.templates.format, reach),
+            "streams": [self._stream_plan(term, reach) for term in self.streams],
+            "pairs": [[*key, *ranges[n + i]] for key, i in self.pairs.items()],
+            "templates": [
+                [node, offset, int(t.part == "edge")]
+                for (node, offset), t in zip(self.reads, self.templates)
+            ],
+        }
+
+    def _stream(self, term: Term) -> int:
+        """The stream of a term: the term at offset 0, unless its place is absolute."""
+        key = term if term.absolute else _at_zero(term)
+        return self.streams.setdefault(key, len(self.streams))
+
+    def _chain(self, template: Template) -> None:
+        places = [(0 if t.absolute else t.offset, self._stream(t)) for t in template.terms]
+        order = sorted(range(len(places)), key=lambda i: places[i])
+        start, node = places[order[0]]
+        for i in order[1:]:
+            offset, stream = places[i]
+            known = self.pairs.setdefault((node, stream, offset - start), len(self.pairs))
+            node = len(self.streams) + known
+        self.reads.append((node, start))
+        self.orders.append([order.index(i) for i in range(len(order))])
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        """Per node the offsets (lowest, highest) at which it is read."""
+        read: list[list[int]] = [[] for _ in range(len(self.streams) + len(self.pairs))]
+        for node, offset in self.reads:
+            read[node].append(offset)
+        for (left, right, delta), i in reversed(self.pairs.items()):
+            mine = read[len(self.streams) + i]
+            low, high = min(mine), max(mine)
+            read[left] += [low, high]
+            read[right] += [low + delta, high + delta]
+        return [(min(r), max(r)) for r in read]
+
+    def _reach(self, ranges: list[tuple[int, int]]) -> int:
+        reach = max((max(-low, high, 0) for low, high in ranges), default=0)
+        if reach > MAX_REACH:
+            raise TemplateError(
+                f"a template looks {reach} tokens away; at most {MAX_REACH} are allowed"
+            )
+        if any(term.absolute for term in self.streams):
+            reach = max(reach, WAPITI_CLIP)
+        return max(reach, CRFPP_REACH) if self.templates.format == "crfpp" else reach
+
+    def _stream_plan(self, term: Term, reach: int) -> dict[str, Any]:
+        plan: dict[str, Any] = {
+            "source": term.source,
+            "column": self.columns.index(term.column) if term.column else -1,
+            "steps": [_native_step(step) for step in term.steps],
+            "absolute": term.offset if term.absolute else None,
+            "outside": "nothing" if term.test or term.source != "column" else "boundary",
+            "given": [],
+        }
+        if self.templates.format == "wapiti" and term.steps:
+            names = boundary_names("wapiti", reach)
+            plan |= {"outside": "given", "given": [term.evaluate(name) or "" for name in names]}
+        if term.source == "gazetteer":
+            plan |= self._gazetteer_plan(term)
+        return plan
+
+    def _gazetteer_plan(self, term: Term) -> dict[str, Any]:
+        if term.gazetteer not in self.gazetteers:
+            known = ", ".join(self.gazetteers) or "none"
+            raise TemplateError(
+                f"{term}: no gazetteer is called {term.gazetteer!r}; pass it in gazetteers= (given: {known})"
+            )
+        found = self.gazetteers[term.gazetteer]
+        steps = [("lower", 0)] if found.case == "insensitive" else []
+        table = found.table
+        return {
+            "gazetteer": table,
+            "rule": found.match,
+            "positions": term.positions,
+            "steps": steps,
+        }
+
+
+def _at_zero(term: Term) -> Term:
+    return Term(term.source, term.column, term.steps, term.gazetteer, term.positions)
+
+
+def _native_step(step: Step) -> tuple[str, int]:
+    return step.name, step.argument if isinstance(step.argument, int) else 0

@@ -1,0 +1,214 @@
+"""Templates applied: sequences of columns in, attribute ids out.
+
+Two visible steps: ``encode(X, grow=True)`` instantiates (new attributes get ids in order of first
+appearance: token by token, template by template), ``encode(X, grow=False)`` extracts (what was never
+seen is left out and nothing changes, so any number of threads may do it at once).
+
+With ``hash_size`` no table is kept: an attribute is the hash of its template and values modulo the
+size, and ids ``hash_size`` .. ``2 hash_size - 1`` belong to edge templates.
+
+Hazard: growing while another thread encodes is not allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.errors import InputError, ModelFileError
+from fieldcraft.features.compilation import Compilation
+from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.gazetteers import Gazetteer
+from fieldcraft.features.rows import Columns, RowReader
+from fieldcraft.features.templates import Templates
+from fieldcraft.features.terms import Term
+
+MAX_HASH_SIZE = 2**30 - 1
+_ARRAYS: dict[str, type[np.generic]] = {
+    "string_bytes": np.uint8,
+    "string_starts": np.int64,
+    "string_tables": np.int64,
+    "maps": np.int32,
+    "map_ptr": np.int64,
+    "pairs": np.int32,
+    "pair_ptr": np.int64,
+    "attribute_template": np.int32,
+    "attribute_value": np.int32,
+}
+
+
+class TemplateFeatures:
+    """The attributes that a set of templates finds.
+
+    Parameters
+    ----------
+    templates : the set.
+    gazetteers : those that the templates name, as a list or as a dict by name.
+    hash_size : number of buckets, or None for a table of exact attributes.
+
+    >>> features = TemplateFeatures(Templates.parse("word[-1..0]"))
+    >>> encoded = features.encode([["the", "cat"]], grow=True)
+    >>> features.attribute_text(encoded.attributes)
+    ['word[-1]=<s-1>', 'word=the', 'word[-1]=the', 'word=cat']
+    """
+
+    def __init__(
+        self,
+        templates: Templates,
+        *,
+        gazetteers: Iterable[Gazetteer] | Mapping[str, Gazetteer] | None = None,
+        hash_size: int | None = None,
+    ) -> None:
+        self.templates = templates
+        self.gazetteers = _by_name(gazetteers)
+        self.hash_size = hash_size
+
+    @cached_property
+    def _compilation(self) -> Compilation:
+        return Compilation(self.templates, self.gazetteers)
+
+    @cached_property
+    def _plan(self) -> dict[str, Any]:
+        if self.hash_size is not None and not 0 < self.hash_size <= MAX_HASH_SIZE:
+            raise InputError(f"hash_size must be in 1 .. {MAX_HASH_SIZE}, not {self.hash_size}")
+        return self._compilation.plan()
+
+    @cached_property
+    def _table(self) -> Any:
+        return self._new_table()
+
+    def _new_table(self) -> Any:
+        from fieldcraft import _core
+
+        return _core.TemplateTable(self._plan)
+
+    @cached_property
+    def _terms(self) -> list[Term]:
+        """The term of each stream, for the words that only Python can judge."""
+        _ = self._plan
+        return list(self._compilation.streams)
+
+    def _evaluate(self, stream: int, words: list[str]) -> list[str | None]:
+        term = self._terms[stream]
+        if term.source == "gazetteer":
+            fold = self.gazetteers[term.gazetteer].fold
+            return [fold(word) for word in words]
+        return [term.evaluate(word) for word in words]
+
+    @property
+    def edge_bias(self) -> bool:
+        return self.templates.edge_bias
+
+    @property
+    def n_attributes(self) -> int:
+        if self.hash_size is None:
+            return int(self._table.n_attributes)
+        parts = 2 if any(t.part == "edge" for t in self.templates) else 1
+        return parts * self.hash_size
+
+    @property
+    def attribute_template(self) -> NDArray[np.int32]:
+        """Per attribute the index of its template; of a bucket, that of the first of its part."""
+        if self.hash_size is None:
+            return self._table.attribute_template()  # type: ignore[no-any-return]
+        parts = [t.part for t in self.templates]
+        firsts = [parts.index(p) if p in parts else 0 for p in ("node", "edge")]
+        return np.repeat(np.array(firsts, np.int32), self.hash_size)[: self.n_attributes]
+
+    def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
+        """The attributes of every token, in template order. Threads are used where nothing grows."""
+        reader = RowReader(self.templates)
+        columns, n = reader.read(X)
+        if not columns:
+            raise InputError("the templates look at no column; add one, e.g. 'word'")
+        if self.hash_size is not None:
+            return self._hashed(columns, reader.names)
+        return self._run(self._table, columns, reader.names, grow=grow, n_threads=n_threads)
+
+    def _run(
+        self, table: Any, columns: Columns, names: list[str], *, grow: bool, n_threads: int = 1
+    ) -> Encoded:
+        try:
+            offsets, token_ptr, attributes = table.encode(
+                columns, names, self._evaluate, grow, n_threads
+            )
+        except ValueError as problem:
+            raise InputError(str(problem)) from None
+        return Encoded(offsets, token_ptr, attributes, None)
+
+    def _hashed(self, columns: Columns, names: list[str]) -> Encoded:
+        """A table for this call only, whose ids are then replaced by buckets."""
+        table = self._new_table()
+        exact = self._run(table, columns, names, grow=True)
+        buckets = table.buckets(self.templates.names, self.hash_size)
+        return exact._replace(attributes=buckets[exact.attributes])
+
+    def attribute_text(self, ids: Iterable[int] | NDArray[np.integer[Any]]) -> list[str]:
+        """What the attributes look at, to be shown: ``word[-1]=the``."""
+        wanted = np.ascontiguousarray(list(ids), np.int32)
+        if self.hash_size is not None:
+            return [f"bucket {i}" for i in wanted]
+        templates = self.attribute_template[wanted]
+        orders = self._orders
+        return [
+            self.templates[k].shown([values[place] for place in orders[k]])
+            for k, values in zip(templates, self._table.components(wanted))
+        ]
+
+    @property
+    def _orders(self) -> list[list[int]]:
+        _ = self._plan
+        return self._compilation.orders
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a model file keeps: a JSON-able dict and arrays."""
+        settings: dict[str, Any] = {
+            "templates": str(self.templates),
+            "format": self.templates.format,
+            "hash_size": self.hash_size,
+            "gazetteers": [],
+        }
+        arrays: dict[str, NDArray[Any]] = {}
+        if self.hash_size is None:
+            arrays |= self._table.state()
+        for i, gazetteer in enumerate(self.gazetteers.values()):
+            described, tables = gazetteer.state()
+            settings["gazetteers"].append(described)
+            arrays |= {f"gazetteer.{i}.{name}": array for name, array in tables.items()}
+        return settings, arrays
+
+    @classmethod
+    def from_state(
+        cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> TemplateFeatures:
+        """The features that ``state`` described; arrays that do not fit are refused."""
+        try:
+            return cls._restored(settings, arrays)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ModelFileError(f"the features in the model file are damaged: {problem}") from None
+
+    @classmethod
+    def _restored(
+        cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> TemplateFeatures:
+        gazetteers = []
+        for i, described in enumerate(settings["gazetteers"]):
+            start = f"gazetteer.{i}."
+            mine = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
+            gazetteers.append(Gazetteer.from_state(described, mine))
+        templates = Templates.parse(settings["templates"], format=settings["format"])
+        features = cls(templates, gazetteers=gazetteers, hash_size=settings["hash_size"])
+        if features.hash_size is None:
+            given = (np.ascontiguousarray(arrays[name], kind) for name, kind in _ARRAYS.items())
+            features._table.restore(*given)
+        return features
+
+
+def _by_name(given: Iterable[Gazetteer] | Mapping[str, Gazetteer] | None) -> dict[str, Gazetteer]:
+    if given is None:
+        return {}
+    return dict(given) if isinstance(given, Mapping) else {g.name: g for g in given}

@@ -1,0 +1,62 @@
+"""Template sets by name. Columns are ``word`` and ``pos``.
+
+simple    label bigrams; (label, word). The smallest useful set, the same for tagging and entities.
+tagging   adds words around and (label before, label, word).
+entities  adds word and tag bigrams, orthography, affixes, length and Collins' formats.
+
+What the sources leave open is settled in docs/templates.md. Hazard: ``tagging`` must not look at
+``pos``, which is what it predicts.
+"""
+
+from __future__ import annotations
+
+_ORTHOGRAPHY = """\
+contains_digit(word)
+contains_upper(word)
+contains_hyphen(word)
+contains_period(word)
+contains_punctuation(word)
+is_digits(word)
+is_number(word)
+is_alphanumeric(word)
+is_roman(word)
+is_upper(word)
+is_lower(word)
+is_mixed(word)
+is_title(word)
+is_initial(word)
+is_acronym(word)
+prefix(word, 1..4)
+suffix(word, 1..4)
+length(word)
+"""
+
+_COLLINS = """\
+collins(word[-1..1])
+collins(word[-2]) & collins(word[-1])
+collins(word[-1]) & collins(word)
+collins(word[1]) & collins(word[2])
+collins(word[-2]) & collins(word[-1]) & collins(word)
+collins(word[-1]) & collins(word) & collins(word[1])
+collins(word) & collins(word[1]) & collins(word[2])
+"""
+
+_TAGGING = """\
+edge
+edge: word
+word[-2..2]
+"""
+
+_NGRAMS = """\
+word[-2] & word[-1]
+word[1] & word[2]
+pos
+pos[-2] & pos[-1]
+pos[1] & pos[2]
+"""
+
+NAMED: dict[str, str] = {
+    "simple": "columns word\nedge\nword\n",
+    "tagging": "columns word\n" + _TAGGING,
+    "entities": "columns word pos\n" + _TAGGING + _NGRAMS + _ORTHOGRAPHY + _COLLINS,
+}

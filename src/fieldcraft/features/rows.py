@@ -1,0 +1,137 @@
+"""What users hand over as sequences, turned into columns of lists.
+
+A sequence is an object with ``.columns`` (a Corpus is a list of them), a dict of columns, or a list
+of tokens; a token is a dict, a tuple in the order of the templates' columns, or a plain string where
+there is one column. Out: ``columns[c][i]``, the list of strings of column c in sequence i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fieldcraft.errors import InputError
+from fieldcraft.features.templates import Templates
+
+Columns = list[list[list[str]]]
+
+
+class RowReader:
+    """Reads sequences for one set of templates."""
+
+    def __init__(self, templates: Templates) -> None:
+        self.templates = templates
+        self.names = templates.named_columns
+
+    def read(self, X: Any) -> tuple[Columns, int]:
+        """The columns, and the number of sequences."""
+        if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
+            raise InputError(
+                f"X must be a corpus or a list of sequences, not {type(X).__name__}; "
+                "put a single sequence in a list"
+            )
+        columns: Columns = [[] for _ in self.names]
+        n = 0
+        for sequence in X:
+            for column, words in zip(columns, self._sequence(sequence, n)):
+                column.append(words)
+            n += 1
+        return columns, n
+
+    def _sequence(self, sequence: Any, i: int) -> list[list[str]]:
+        named = getattr(sequence, "columns", sequence)
+        if isinstance(named, Mapping):
+            return self._from_mapping(named, i)
+        if isinstance(sequence, (str, bytes)) or not isinstance(sequence, Iterable):
+            raise InputError(
+                f"sequence {i}: a sequence is a dict of columns or a list of tokens, "
+                f"not {type(sequence).__name__}"
+            )
+        tokens = sequence if isinstance(sequence, list) else list(sequence)
+        return self._from_tokens(tokens, i) if tokens else [[] for _ in self.names]
+
+    def _from_mapping(self, columns: Mapping[Any, Any], i: int) -> list[list[str]]:
+        keys = list(columns) if self.templates.positional else []
+        found = []
+        for name in self.names:
+            key = keys[int(name)] if keys and int(name) < len(keys) else name
+            if key not in columns:
+                raise _missing(name, i, list(map(str, columns)))
+            words = columns[key]
+            found.append(words if isinstance(words, list) else list(words))
+        return found
+
+    def _from_tokens(self, tokens: list[Any], i: int) -> list[list[str]]:
+        readers: dict[type, Callable[[list[Any], int], list[list[str]]]] = {
+            str: self._from_strings,
+            dict: self._from_dicts,
+            tuple: self._from_tuples,
+            list: self._from_tuples,
+        }
+        for kind, reader in readers.items():
+            if isinstance(tokens[0], kind):
+                return reader(tokens, i)
+        raise InputError(
+            f"sequence {i}, token 0: a token is a string, a tuple or a dict of columns, "
+            f"not {type(tokens[0]).__name__}"
+        )
+
+    def _from_strings(self, tokens: list[Any], i: int) -> list[list[str]]:
+        if len(self.names) != 1:
+            raise InputError(
+                f"sequence {i}: tokens are plain strings, but the templates look at the columns "
+                f"{', '.join(self.names)}; give each token as a tuple or a dict"
+            )
+        return [tokens]
+
+    def _from_dicts(self, tokens: list[Any], i: int) -> list[list[str]]:
+        try:
+            return [[token[name] for token in tokens] for name in self.names]
+        except (KeyError, TypeError, IndexError):
+            t, name = self._first_gap(tokens)
+            raise _missing(name, i, _keys(tokens[t]), t) from None
+
+    def _first_gap(self, tokens: list[Any]) -> tuple[int, str]:
+        for t, token in enumerate(tokens):
+            for name in self.names:
+                if not isinstance(token, Mapping) or name not in token:
+                    return t, name
+        return 0, self.names[0]
+
+    def _from_tuples(self, tokens: list[Any], i: int) -> list[list[str]]:
+        places = self._places()
+        width = max(places) + 1
+        exact = not self.templates.positional and self.templates.declared_columns is None
+        for t, token in enumerate(tokens):
+            if (
+                not isinstance(token, (tuple, list))
+                or len(token) < width
+                or (exact and len(token) > width)
+            ):
+                raise self._bad_width(token, i, t)
+        return [[token[place] for token in tokens] for place in places]
+
+    def _places(self) -> list[int]:
+        if self.templates.positional:
+            return [int(name) for name in self.names]
+        return [self.templates.columns.index(name) for name in self.names]
+
+    def _bad_width(self, token: Any, i: int, t: int) -> InputError:
+        given = f"{len(token)} values" if isinstance(token, (tuple, list)) else type(token).__name__
+        names = ", ".join(self.templates.columns)
+        return InputError(
+            f"sequence {i}, token {t}: {given} where a tuple of the columns {names} was expected; "
+            "declare the columns of a token with a line 'columns …' in the templates"
+        )
+
+
+def _keys(token: Any) -> list[str]:
+    return list(map(str, token)) if isinstance(token, Mapping) else [type(token).__name__]
+
+
+def _missing(name: str, i: int, given: list[str], t: int | None = None) -> InputError:
+    place = f"sequence {i}" if t is None else f"sequence {i}, token {t}"
+    return InputError(
+        f"{place}: the templates look at column {name!r}, which is not there (given: {', '.join(given)}); "
+        "name the columns when reading the corpus, or change the templates"
+    )

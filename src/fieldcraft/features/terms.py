@@ -1,0 +1,260 @@
+"""Templates as Python objects: terms, conjunctions, shifts.
+
+A **term** is one value at one offset: a column, perhaps through word functions; membership in a
+gazetteer; ``first`` or ``last`` position. A **template** is a conjunction of terms with a label
+part: "node" (the label at the token) or "edge" (the label before it and its own).
+
+    >>> from fieldcraft.features.terms import col, lower, suffix, edge
+    >>> str(col("word", -1) & suffix(lower(col("word")), 3))
+    'word[-1] & suffix(lower(word), 3)'
+    >>> str(edge(col("word")).shift(1))
+    'edge: word[1]'
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from fieldcraft.errors import TemplateError
+from fieldcraft.features.predicates import PREDICATES, Argument
+
+RESERVED = ("first", "last", "bias", "edge", "node", "columns")
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+
+
+def quoted(name: str) -> str:
+    """A column or gazetteer name as the language spells it."""
+    plain = _PLAIN_NAME.match(name) and name not in RESERVED
+    return name if plain else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@dataclass(frozen=True)
+class Step:
+    """One word function with its argument."""
+
+    name: str
+    argument: Argument = None
+
+    def __call__(self, word: str) -> str | None:
+        return PREDICATES[self.name].call(word, self.argument)
+
+    @property
+    def test(self) -> bool:
+        return PREDICATES[self.name].test
+
+    def around(self, inner: str) -> str:
+        """The spelling of this function applied to what ``inner`` spells."""
+        if self.argument is None:
+            return f"{self.name}({inner})"
+        if isinstance(self.argument, int):
+            return f"{self.name}({inner}, {self.argument})"
+        return f"{self.name}({inner}, /{escape_slashes(self.argument)}/)"
+
+
+def escape_slashes(pattern: str) -> str:
+    """A regular expression as it stands between slashes."""
+    return re.sub(r"\\.|/", lambda m: m.group() if len(m.group()) > 1 else r"\/", pattern)
+
+
+@dataclass(frozen=True)
+class Term:
+    """One value at one offset. ``source``: column, gazetteer, first, last or constant."""
+
+    source: str
+    column: str = ""
+    steps: tuple[Step, ...] = ()
+    gazetteer: str = ""
+    positions: bool = False
+    offset: int = 0
+    absolute: bool = False
+
+    def __str__(self) -> str:
+        place = f"[@{self.offset}]" if self.absolute else f"[{self.offset}]" if self.offset else ""
+        if self.source in ("first", "last"):
+            return self.source + place
+        if self.source == "constant":
+            return "bias"
+        text = quoted(self.column) + place
+        if self.source == "gazetteer":
+            return f"{'part' if self.positions else 'in'}({quoted(self.gazetteer)}, {text})"
+        for step in self.steps:
+            text = step.around(text)
+        return text
+
+    @property
+    def test(self) -> bool:
+        """Whether the term holds or does not, without a value to show."""
+        if self.source == "gazetteer":
+            return not self.positions
+        return self.source != "column" or (bool(self.steps) and self.steps[-1].test)
+
+    def evaluate(self, word: str) -> str | None:
+        """The steps applied to a word."""
+        value: str | None = word
+        for step in self.steps:
+            if value is None:
+                return None
+            value = step(value)
+        return value
+
+    def shown(self, value: str) -> str:
+        return str(self) if self.test else f"{self}={value}"
+
+
+@dataclass(frozen=True)
+class Template:
+    """A conjunction of terms and the labels it is joined with.
+
+    ``pattern`` holds the literal pieces around the terms when the template came from a file of
+    CRF++ or Wapiti; its attributes are then shown as those tools write them.
+    """
+
+    terms: tuple[Term, ...]
+    part: str = "node"
+    pattern: tuple[str, ...] | None = None
+    source: str | None = None
+
+    def __and__(self, other: Template) -> Template:
+        part = "edge" if "edge" in (self.part, other.part) else "node"
+        return Template(self.terms + other.terms, part)
+
+    def shift(self, by: int) -> Template:
+        """The same template seen from a token ``by`` places further left."""
+        return replace(
+            self,
+            terms=tuple(
+                t if t.absolute or t.source == "constant" else replace(t, offset=t.offset + by)
+                for t in self.terms
+            ),
+        )
+
+    @property
+    def name(self) -> str:
+        return str(self)
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """The lowest and highest offset that the template looks at."""
+        offsets = [0 if t.absolute else t.offset for t in self.terms]
+        return min(offsets), max(offsets)
+
+    def __str__(self) -> str:
+        if self.source is not None:
+            return self.source
+        body = " & ".join(map(str, self.terms))
+        return f"edge: {body}" if self.part == "edge" else body
+
+    def shown(self, values: list[str]) -> str:
+        """The text of the attribute with these values, one per term."""
+        if self.pattern is not None:
+            pieces = [p + v for p, v in zip(self.pattern, [*values, ""])]
+            return "".join(pieces)
+        body = " & ".join(t.shown(v) for t, v in zip(self.terms, values))
+        return f"edge: {body}" if self.part == "edge" else body
+
+
+def col(column: str, offset: int = 0) -> Template:
+    """The string in a column, ``offset`` tokens to the right."""
+    return Template((Term("column", column, offset=offset),))
+
+
+def apply(name: str, template: Template, argument: Argument = None) -> Template:
+    """A word function of predicates.PREDICATES applied to a template of one column."""
+    term = template.terms[0]
+    if len(template.terms) != 1 or term.source != "column" or term.test:
+        raise TemplateError(
+            f"{name}({template}): a word function takes one column or the value of another "
+            "function; join the results with &"
+        )
+    step = Step(name, checked_argument(name, argument))
+    return replace(template, terms=(replace(term, steps=(*term.steps, step)),))
+
+
+def checked_argument(name: str, argument: Argument) -> Argument:
+    """The argument if it is what the function takes, else an error that says what it takes."""
+    if name not in PREDICATES:
+        raise TemplateError(
+            f"no word function is called {name!r}; there are {', '.join(PREDICATES)}"
+        )
+    wanted = PREDICATES[name].argument
+    if wanted == "" and argument is not None:
+        raise TemplateError(f"{name} takes a column only, not also {argument!r}")
+    if wanted == "length" and not (isinstance(argument, int) and argument > 0):
+        raise TemplateError(f"{name} takes a column and a length of 1 or more, not {argument!r}")
+    if wanted == "regex":
+        _check_regex(name, argument)
+    return argument
+
+
+def _check_regex(name: str, argument: Argument) -> None:
+    if not isinstance(argument, str):
+        raise TemplateError(f"{name} takes a column and a /regular expression/, not {argument!r}")
+    try:
+        re.compile(argument)
+    except re.error as problem:
+        raise TemplateError(f"{name}: /{argument}/ is no regular expression: {problem}") from None
+
+
+def lower(template: Template) -> Template:
+    """The column in lower case."""
+    return apply("lower", template)
+
+
+def prefix(template: Template, n: int) -> Template:
+    """The first n characters; the whole word where it is shorter."""
+    return apply("prefix", template, n)
+
+
+def suffix(template: Template, n: int) -> Template:
+    """The last n characters; the whole word where it is shorter."""
+    return apply("suffix", template, n)
+
+
+def length(template: Template) -> Template:
+    """The number of characters."""
+    return apply("length", template)
+
+
+def shape(template: Template) -> Template:
+    """The word's shape: ``Xxx-dd``, runs cut to two."""
+    return apply("shape", template)
+
+
+def collins(template: Template) -> Template:
+    """Collins' word format: runs cut to one."""
+    return apply("collins", template)
+
+
+def matches(template: Template, pattern: str) -> Template:
+    """Holds where the regular expression is found."""
+    return apply("matches", template, pattern)
+
+
+def gazetteer(name: str, template: Template, *, positions: bool = False) -> Template:
+    """Membership of a match in a gazetteer; with ``positions`` as B, I, L or U."""
+    term = template.terms[0]
+    if len(template.terms) != 1 or term.source != "column" or term.steps or term.absolute:
+        raise TemplateError(f"in({name}, {template}): a gazetteer is matched over a plain column")
+    found = Term("gazetteer", term.column, (), name, positions, term.offset)
+    return replace(template, terms=(found,))
+
+
+def first() -> Template:
+    """Holds at the first token of a sequence."""
+    return Template((Term("first"),))
+
+
+def last() -> Template:
+    """Holds at the last token of a sequence."""
+    return Template((Term("last"),))
+
+
+def bias() -> Template:
+    """Holds at every token."""
+    return Template((Term("constant"),))
+
+
+def edge(template: Template) -> Template:
+    """The same observation, joined with the label before and the label."""
+    return replace(template, part="edge")

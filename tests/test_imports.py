@@ -1,0 +1,180 @@
+"""The house stands as drawn: who imports whom, who calls the core, how long a file may be.
+
+The order is that of the data flow: a later line may import an earlier one, never the reverse. A new
+folder or module gets its place in ORDER first.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "fieldcraft"
+NATIVE = ROOT / "native"
+
+ORDER = [
+    "corpus",
+    "features",
+    "design",
+    "potentials",
+    "structures",
+    "objectives",
+    "priors",
+    "optimisers",
+    "evaluation",
+    "store",
+    "inspection",
+    "models",
+    "pools",
+    "tuning",
+    "compat",
+    "cli",
+    "serve",
+]
+FOR_ALL = {"errors"}  # may be imported by everyone and imports no one
+CORE = "_core"
+MAY_CALL_CORE = {
+    "features",
+    "design",
+    "potentials",
+    "structures",
+    "objectives",
+    "optimisers",
+    "store",
+}
+JUNK_DRAWERS = {"utils", "helpers", "common", "misc", "base"}
+HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pyarrow", "safetensors", "typer", "rich")
+LONGEST = 400
+
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+NATIVES = sorted(path for path in NATIVE.rglob("*") if path.suffix in {".cpp", ".hpp"})
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def room(path: Path) -> str:
+    """The line of ORDER that a file belongs to; '' for the front door, fieldcraft/__init__."""
+    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "" if first == "__init__" else first
+
+
+def absolute(node: ast.ImportFrom, path: Path) -> str:
+    """The module that an import names, relative ones resolved."""
+    if not node.level:
+        return node.module or ""
+    package = ["fieldcraft", *path.relative_to(PACKAGE).parts[:-1]]
+    kept = package[: len(package) - node.level + 1]
+    return ".".join([*kept, *([node.module] if node.module else [])])
+
+
+def modules(tree: ast.AST, path: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever in the file, import_module("...") included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            whole = absolute(node, path)
+            yield from (f"{whole}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
+            yield from (a.value for a in node.args if isinstance(a, ast.Constant) and a.value)
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """The parts of fieldcraft that a file imports; '' for a name taken from the front door."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = (name.split(".") for name in modules(tree, path) if name.split(".")[0] == "fieldcraft")
+    known = {*ORDER, *FOR_ALL, CORE}
+    return {parts[1] if len(parts) > 1 and parts[1] in known else "" for parts in inside}
+
+
+inner = pytest.mark.parametrize("path", [p for p in SOURCES if room(p)], ids=name_of)
+
+
+@inner
+def test_imports_follow_the_flow_of_data(path: Path) -> None:
+    own = room(path)
+    if own in FOR_ALL:
+        assert not rooms_imported(path), f"{own} may import nothing of fieldcraft"
+        return
+    assert own in ORDER, f"{own} has no place in the order of the house; give it one"
+    allowed = {*ORDER[: ORDER.index(own) + 1], *FOR_ALL, CORE}
+    reverse = rooms_imported(path) - allowed
+    assert not reverse, f"{name_of(path)} imports {sorted(reverse)}, which come after {own}"
+
+
+@inner
+def test_only_some_call_the_core(path: Path) -> None:
+    if room(path) not in MAY_CALL_CORE:
+        assert CORE not in rooms_imported(path)
+
+
+def test_the_rules_would_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that breaks each rule, seen by the same functions."""
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
+    bad = tmp_path / "corpus" / "bad.py"
+    bad.parent.mkdir()
+    for text, found in (
+        ("from fieldcraft.models.chain import ChainCRF", "models"),
+        ("def f():\n    from ..models import chain", "models"),
+        ("from .. import models", "models"),
+        ("import fieldcraft.store.header as h", "store"),
+        ("from fieldcraft import _core", CORE),
+        ("import fieldcraft._core", CORE),
+        ("from fieldcraft import ChainCRF", ""),
+        ("from importlib import import_module\nimport_module('fieldcraft.models')", "models"),
+    ):
+        bad.write_text(text, encoding="utf-8")
+        assert rooms_imported(bad) == {found}, text
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *NATIVES], ids=name_of)
+def test_files_stay_short(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines < LONGEST, f"{name_of(path)} has {lines} lines; split it by noun"
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *NATIVES], ids=name_of)
+def test_no_junk_drawers(path: Path) -> None:
+    assert not JUNK_DRAWERS & {part.partition(".")[0] for part in path.relative_to(ROOT).parts}
+
+
+@pytest.mark.parametrize("path", NATIVES, ids=name_of)
+def test_python_stays_in_bind(path: Path) -> None:
+    if path.parent != NATIVE / "bind":
+        text = path.read_text(encoding="utf-8")
+        assert "Python.h" not in text
+        assert "nanobind/" not in text
+
+
+def run_python(code: str) -> str:
+    """What a fresh interpreter prints, with the package found in src."""
+    paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_importing_the_package_is_quick() -> None:
+    """`import fieldcraft` pulls in neither the array libraries nor the core nor its own rooms."""
+    code = (
+        "import sys; before = set(sys.modules); import fieldcraft; "
+        f"heavy = {HEAVY!r}; new = set(sys.modules) - before; "
+        "print([m for m in sorted(new) if m.split('.')[0] in heavy or m.startswith('fieldcraft.')])"
+    )
+    assert run_python(code) == "[]"
+
+
+def test_the_front_door_lists_what_it_gives() -> None:
+    code = "import fieldcraft; print(set(fieldcraft.__all__) - set(dir(fieldcraft)))"
+    assert run_python(code) == "set()"
