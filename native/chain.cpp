@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "canary.hpp"
@@ -12,7 +13,8 @@ namespace fieldcraft {
 namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
-constexpr double kSafeSpread = 500;
+constexpr double kSafeSpread = 500;           // see chain.hpp
+constexpr double kSafeSpreadForbidden = 240;  // exp(-240) * 1e-200 is still a normal number
 constexpr double kTinySum = 1e-200;
 
 struct Spread {
@@ -41,6 +43,8 @@ void exponentiate_edges(const double* scores, double shift, size_t n, double* ou
   FIELDCRAFT_DISPATCH(exp_all, out, out, n);
 }
 
+}  // namespace
+
 double log_sum_exp(const double* x, int n) {
   double top = kMinusInf;
   for (int i = 0; i < n; ++i) top = std::max(top, x[i]);
@@ -49,8 +53,6 @@ double log_sum_exp(const double* x, int n) {
   for (int i = 0; i < n; ++i) total += std::exp(x[i] - top);
   return top + std::log(CANARY(LOGSPACE, total));
 }
-
-}  // namespace
 
 Edges::Edges(const double* given, int n) : S(n), P(padded(n)) {
   const size_t size = static_cast<size_t>(S) * P;
@@ -80,12 +82,15 @@ double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int6
     own_matrix_.reserve(S_ * P_), own_transposed_.reserve(S_ * P_), own_scores_.reserve(S_ * P_);
     own_shift_.reserve(T);
   }
+  fill_ = fill;
   if (numerics != Numerics::log) {
     fill(node_.data());
-    if (scaled_forward() || numerics == Numerics::scaled) return log_z_ = scaled_log_z();
+    if (scaled_forward()) return log_z_ = scaled_log_z();
   }
-  log_space_ = true;
-  return log_z_ = log_forward(fill);
+  log_forward();
+  if (numerics == Numerics::scaled && log_z_ != kMinusInf)
+    throw std::invalid_argument("the scaled recursions would lose digits on these potentials; use numerics='auto'");
+  return log_z_;
 }
 
 const double* SequencePass::step_scores(int64_t t) const {
@@ -105,8 +110,8 @@ const double* SequencePass::step_matrix(int64_t t) {
 bool SequencePass::scaled_forward() {
   const Lattice l = lattice();
   const double node_spread = FIELDCRAFT_DISPATCH(exponentiate, l);
-  bool safe = node_spread + edges_->spread <= kSafeSpread;
-  bool forbidden = edges_->forbidden;
+  double widest_edge = edges_->spread;
+  forbidden_ = edges_->forbidden;
   FIELDCRAFT_DISPATCH(forward_first, l);
   int64_t begin = 1;
   const auto run_shared = [&](int64_t end) {
@@ -120,15 +125,16 @@ bool SequencePass::scaled_forward() {
       own_->fill(t, own_scores_.data());
       const Spread s = spread_of(own_scores_.data(), S_, P_);
       own_shift_[t] = s.high == kMinusInf ? 0 : s.high;
-      safe = safe && (s.high == kMinusInf || node_spread + s.high - s.low <= kSafeSpread);
-      forbidden = forbidden || s.forbidden;
+      if (s.high != kMinusInf) widest_edge = std::max(widest_edge, s.high - s.low);
+      forbidden_ = forbidden_ || s.forbidden;
       exponentiate_edges(own_scores_.data(), own_shift_[t], static_cast<size_t>(S_) * P_, own_matrix_.data());
       FIELDCRAFT_DISPATCH(forward, l, own_matrix_.data(), t, t + 1);
       begin = t + 1;
     }
   run_shared(T_);
+  bool safe = node_spread + widest_edge <= (forbidden_ ? kSafeSpreadForbidden : kSafeSpread);
   for (int64_t t = 0; t < T_; ++t) safe = safe && inverse_[t] < 1 / kTinySum;  // false for NaN too
-  return safe && !(forbidden && FIELDCRAFT_DISPATCH(has_vanishing, alpha_.data(), static_cast<size_t>(T_) * P_));
+  return safe && !(forbidden_ && FIELDCRAFT_DISPATCH(has_vanishing, alpha_.data(), static_cast<size_t>(T_) * P_));
 }
 
 // Sum of log s_t and shifts. Reciprocals are multiplied up so that one logarithm serves many positions.
@@ -146,29 +152,38 @@ double SequencePass::scaled_log_z() const {
   return log_z - std::log(product);
 }
 
-// alpha_[t, y] = log of the sum over prefixes that end in y; node_ keeps the scores.
-double SequencePass::log_forward(const Fill& fill) {
-  fill(node_.data());
-  std::copy_n(node_.data(), P_, alpha_.data());
+// alpha_[t, y] = log of the sum over prefixes that end in y, less the row's largest (kept in shift_): values stay
+// small, so digits are not lost to the sum's size. node_ keeps the scores.
+void SequencePass::log_forward() {
+  log_space_ = true;
+  fill_(node_.data());
   std::vector<double> terms(S_);
-  for (int64_t t = 1; t < T_; ++t) {
-    const double* edge = step_scores(t);
+  log_z_ = 0;
+  for (int64_t t = 0; t < T_; ++t) {
+    double* a = alpha_.data() + t * P_;
+    const double* edge = t == 0 ? nullptr : step_scores(t);
     for (int y = 0; y < S_; ++y) {
-      for (int x = 0; x < S_; ++x) terms[x] = alpha_[(t - 1) * P_ + x] + edge[x * P_ + y];
-      alpha_[t * P_ + y] = node_[t * P_ + y] + log_sum_exp(terms.data(), S_);
+      for (int x = 0; x < S_ && t > 0; ++x) terms[x] = a[x - P_] + edge[x * P_ + y];
+      a[y] = node_[t * P_ + y] + (t == 0 ? 0.0 : log_sum_exp(terms.data(), S_));
     }
+    shift_[t] = *std::max_element(a, a + S_);
+    log_z_ += shift_[t];
+    if (log_z_ == kMinusInf) return;
+    for (int y = 0; y < S_; ++y) a[y] -= shift_[t];
   }
-  return log_sum_exp(alpha_.data() + (T_ - 1) * P_, S_);
+  log_z_ += log_sum_exp(alpha_.data() + (T_ - 1) * P_, S_);
 }
 
 void SequencePass::marginals(double weight, double* out, double* products, const Sink& sink, bool every) {
   if (T_ == 0) return;
   pairs_.reserve(static_cast<size_t>(S_) * P_);
+  if (!log_space_ && !scaled_backward(weight, out)) log_forward();
   if (log_space_) return log_backward(weight, out, sink);
-  scaled_backward(weight, out, products, sink, every);
+  pair_marginals(weight, products, sink, every);
 }
 
-void SequencePass::scaled_backward(double weight, double* out, double* products, const Sink& sink, bool every) {
+// False when suffix sums of states that cannot be reached have outgrown the numbers (see chain.hpp).
+bool SequencePass::scaled_backward(double weight, double* out) {
   const Lattice l = lattice();
   std::fill_n(beta_.data(), P_, 1.0);
   int64_t end = T_;
@@ -186,6 +201,11 @@ void SequencePass::scaled_backward(double weight, double* out, double* products,
     }
   run_shared(1);
   FIELDCRAFT_DISPATCH(backward_first, l, weight, out);
+  return !forbidden_ || FIELDCRAFT_DISPATCH(all_below, node_.data(), static_cast<size_t>(T_) * P_, 1 / kTinySum);
+}
+
+void SequencePass::pair_marginals(double weight, double* products, const Sink& sink, bool every) {
+  const Lattice l = lattice();
   int64_t begin = 1;
   const auto add_shared = [&](int64_t stop) {
     if (begin < stop && products != nullptr)
@@ -201,25 +221,40 @@ void SequencePass::scaled_backward(double weight, double* out, double* products,
   add_shared(T_);
 }
 
-// beta in log space, kept one row at a time: b[x] = log of the sum over suffixes that follow x at t.
+// weight * exp(logs), normalised to a sum of weight; logs [rows, P], padding becomes 0.
+void SequencePass::normalise(const double* logs, int rows, double weight, double* out) const {
+  double top = kMinusInf, total = 0;
+  for (int r = 0; r < rows; ++r)
+    for (int y = 0; y < S_; ++y) top = std::max(top, logs[r * P_ + y]);
+  for (int r = 0; r < rows; ++r)
+    for (int y = 0; y < P_; ++y) {
+      out[r * P_ + y] = y < S_ ? std::exp(logs[r * P_ + y] - top) : 0;
+      total += out[r * P_ + y];
+    }
+  for (int i = 0; i < rows * P_; ++i) out[i] *= weight / total;
+}
+
+// beta in log space, one row at a time: b[x] = log of the sum over suffixes that follow x at t, less its largest.
+// Each position is normalised by its own sum, so that marginals add up to one in the longest sequence.
 void SequencePass::log_backward(double weight, double* out, const Sink& sink) {
-  std::vector<double> b(S_, 0.0), earlier(S_), terms(S_);
+  std::vector<double> b(P_, 0.0), earlier(P_), joint(P_), terms(S_);
   for (int64_t t = T_ - 1; t >= 0; --t) {
     const double* a = alpha_.data() + t * P_;
-    for (int y = 0; y < P_; ++y) out[t * P_ + y] = y < S_ ? weight * std::exp(a[y] + b[y] - log_z_) : 0;
+    for (int y = 0; y < S_; ++y) joint[y] = a[y] + b[y];
+    normalise(joint.data(), 1, weight, out + t * P_);
     if (t == 0) return;
     const double* edge = step_scores(t);
-    const double* before = a - P_;
     for (int x = 0; x < S_; ++x) {
       for (int y = 0; y < S_; ++y) {
         terms[y] = edge[x * P_ + y] + node_[t * P_ + y] + b[y];
-        pairs_[x * P_ + y] = weight * std::exp(before[x] + terms[y] - log_z_);
+        pairs_[x * P_ + y] = a[x - P_] + terms[y];
       }
-      for (int y = S_; y < P_; ++y) pairs_[x * P_ + y] = 0;
-      earlier[x] = log_sum_exp(terms.data(), S_);
+      earlier[x] = CANARY(LOGSPACE, log_sum_exp(terms.data(), S_));
     }
+    normalise(pairs_.data(), S_, weight, pairs_.data());
     sink(t, pairs_.data());
-    b.swap(earlier);
+    const double top = *std::max_element(earlier.begin(), earlier.begin() + S_);
+    for (int x = 0; x < S_; ++x) b[x] = earlier[x] - top;
   }
 }
 

@@ -9,8 +9,9 @@
 //   pass.marginals(weight, out, products, sink, every_position);
 // When are scaled recursions safe? Let w be the widest finite spread of a node row and e that of the edges. If
 // nothing is forbidden every forward value is at least exp(-(w + e)) / S, so w + e <= 500 keeps all of them
-// normal. With forbidden transitions values can shrink over several steps, but not past 1e-200 without being
-// seen there: has_vanishing() looks. Otherwise, or where a row sum is 0, the log-space twin takes over.
+// normal. With forbidden transitions values can shrink over several steps, but if w + e <= 240 not past 1e-200
+// without being seen there: has_vanishing() looks. Suffix sums of states that no prefix reaches can grow without
+// bound: all_below() looks. Otherwise, or where a row sum is 0, the log-space twin takes over.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,8 @@ namespace fieldcraft {
 struct Lattice;
 
 enum class Numerics { automatic, scaled, log };
+
+double log_sum_exp(const double* x, int n);  // -inf when all are
 
 struct Edges {
   Edges(const double* scores, int S);  // scores [S, S], -inf where there is no transition
@@ -51,7 +54,8 @@ class SequencePass {
   double log_partition(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill, Numerics numerics);
 
   // Node marginals into out [T, P], times weight. Pair marginals: positions without own edges go into products
-  // (see add_edge_products) unless every_position; all others, and all of them in log space, go to sink.
+  // (see add_edge_products) unless every_position; all others, and all of them in log space, go to sink. `fill` of
+  // log_partition must still be good: a late rescue asks for the scores again.
   void marginals(double weight, double* out, double* products, const Sink& sink, bool every_position);
 
   // Probability that the states at first .. first+n-1 lie in allowed [n, S]; after marginals().
@@ -70,9 +74,11 @@ class SequencePass {
 
  private:
   bool scaled_forward();
-  double log_forward(const Fill& fill);
-  void scaled_backward(double weight, double* out, double* products, const Sink& sink, bool every_position);
+  void log_forward();
+  bool scaled_backward(double weight, double* out);
+  void pair_marginals(double weight, double* products, const Sink& sink, bool every_position);
   void log_backward(double weight, double* out, const Sink& sink);
+  void normalise(const double* logs, int rows, double weight, double* out) const;
   double log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const;
   const double* step_matrix(int64_t t);         // exp'd edges of step t, own or shared
   const double* step_scores(int64_t t) const;   // log edges of step t
@@ -83,7 +89,8 @@ class SequencePass {
   const OwnEdges* own_ = nullptr;
   int64_t T_ = 0;
   int S_ = 0, P_ = 0;
-  bool log_space_ = false;
+  bool log_space_ = false, forbidden_ = false;
+  Fill fill_;
   double log_z_ = 0;
   Buffer node_, alpha_, beta_, inverse_, shift_, pairs_;
   Buffer own_matrix_, own_transposed_, own_shift_;

@@ -67,32 +67,30 @@ double SequencePass::window_probability(int64_t first, int64_t n, const uint8_t*
   return std::min(total, 1.0);
 }
 
-// The same in log space, where the suffix sums are not kept: log Z with the window cut, over log Z.
+// The same in log space, where suffix sums are not kept: prefixes cut to the window beside all prefixes, both
+// carried to the end and shifted alike.
 double SequencePass::log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const {
-  std::vector<double> a(S_), next(S_);
-  const auto cut = [&](int64_t t) {
-    if (t < first || t >= first + n) return;
-    for (int y = 0; y < S_; ++y)
-      if (!allowed[(t - first) * S_ + y]) a[y] = kMinusInf;
+  std::vector<double> all(alpha_.data() + first * P_, alpha_.data() + first * P_ + S_), cut(all), next(S_), column(S_);
+  const auto restrict_to = [&](int64_t t) {
+    for (int y = 0; y < S_ && t < first + n; ++y)
+      if (!allowed[(t - first) * S_ + y]) cut[y] = kMinusInf;
   };
-  std::copy_n(alpha_.data() + first * P_, S_, a.begin());
-  cut(first);
+  const auto step = [&](std::vector<double>& a, const double* edge, int64_t t) {
+    for (int y = 0; y < S_; ++y) {
+      for (int x = 0; x < S_; ++x) next[x] = a[x] + edge[x * P_ + y];
+      column[y] = node_[t * P_ + y] + log_sum_exp(next.data(), S_);
+    }
+    a = column;
+  };
+  restrict_to(first);
   for (int64_t t = first + 1; t < T_; ++t) {
     const double* edge = step_scores(t);
-    for (int y = 0; y < S_; ++y) {
-      double top = kMinusInf, total = 0;
-      for (int x = 0; x < S_; ++x) top = std::max(top, a[x] + edge[x * P_ + y]);
-      for (int x = 0; x < S_ && top != kMinusInf; ++x) total += std::exp(a[x] + edge[x * P_ + y] - top);
-      next[y] = top == kMinusInf ? kMinusInf : node_[t * P_ + y] + top + std::log(total);
-    }
-    a.swap(next);
-    cut(t);
+    step(all, edge, t), step(cut, edge, t);
+    restrict_to(t);
+    const double top = *std::max_element(all.begin(), all.end());
+    for (int y = 0; y < S_; ++y) all[y] -= top, cut[y] -= top;
   }
-  const double top = *std::max_element(a.begin(), a.end());
-  if (top == kMinusInf) return 0;
-  double total = 0;
-  for (double x : a) total += std::exp(x - top);
-  return std::min(1.0, std::exp(top + std::log(total) - log_z_));
+  return std::min(1.0, std::exp(log_sum_exp(cut.data(), S_) - log_sum_exp(all.data(), S_)));
 }
 
 // y_{T-1} ~ alpha_{T-1}, then y_{t-1} ~ alpha_{t-1}[y'] M[y', y_t].

@@ -1,3 +1,4 @@
+// Reading strings in two passes (hash and prefetch, then look up), and the table of pairs.
 #include "columns.hpp"
 
 #include <stdexcept>

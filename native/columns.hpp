@@ -14,8 +14,8 @@
 namespace fieldcraft {
 
 struct ColumnBatch {
-  std::vector<int32_t> ids;   // [tokens]
-  Interner fresh;             // strings of a frozen batch that the table lacks
+  std::vector<int32_t> ids;       // [tokens]
+  Interner fresh;                 // strings of a frozen batch that the table lacks
   std::vector<uint64_t> hash_of;  // [longest sequence] scratch
 };
 
@@ -63,7 +63,7 @@ class PairTable {
   int32_t append(uint64_t key);
   void put(uint64_t key, int32_t id);
 
-  std::vector<uint64_t> keys_;                               // [size]
+  std::vector<uint64_t> keys_;                                // [size]
   std::vector<Slot> slots_ = std::vector<Slot>(64, {0, -1});  // [power of two]
 };
 

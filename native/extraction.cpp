@@ -1,3 +1,4 @@
+// The three steps of an extraction: strings to ids, values of new strings, attributes.
 #include "extraction.hpp"
 
 #include <algorithm>
@@ -8,11 +9,11 @@
 namespace fieldcraft {
 
 struct Extractor::Scratch {
-  size_t stride = 0;                // n + 2R of the sequence at hand
-  std::vector<int32_t> values;      // [nodes, stride]
-  std::vector<uint64_t> keys;       // [stride] of the pair at hand
-  std::vector<int32_t> text;        // [n] gazetteer word ids
-  std::vector<int8_t> tags;         // [n]
+  size_t stride = 0;            // n + 2R of the sequence at hand
+  std::vector<int32_t> values;  // [nodes, stride]
+  std::vector<uint64_t> keys;   // [stride] of the pair at hand
+  std::vector<int32_t> text;    // [n] gazetteer word ids
+  std::vector<int8_t> tags;     // [n]
 };
 
 Extractor::Extractor(Plan plan)
@@ -51,8 +52,7 @@ void Extractor::build_boundaries() {
       const int32_t distance = b % reach;  // less one
       const int32_t shared = plan_.clip > 0 ? std::min(distance, plan_.clip - 1) : distance;
       if (s.outside == Outside::boundary) ids[b] = b - distance + shared;
-      if (s.outside == Outside::given)
-        ids[b] = 2 * reach + values_[i].intern(s.given[b - distance + shared]);
+      if (s.outside == Outside::given) ids[b] = 2 * reach + values_[i].intern(s.given[b - distance + shared]);
     }
   }
 }
@@ -69,7 +69,8 @@ Batch Extractor::begin() const {
 // False after a growing call that an error cut short, until the next one has caught up.
 bool Extractor::settled() const {
   for (size_t i = 0; i < maps_.size(); ++i)
-    if (derived(i) && maps_[i].size() != columns_[static_cast<size_t>(plan_.streams[i].column)].size()) return false;
+    if (derived(i) && maps_[i].size() != columns_[static_cast<size_t>(plan_.streams[i].column)].size())
+      return false;
   for (size_t k = 0; k < tables_.size(); ++k)
     if (tables_[k].size() < node_size(static_cast<size_t>(plan_.templates[k].node))) return false;
   return true;
@@ -108,7 +109,8 @@ std::vector<Pending> Extractor::derive(Batch& batch, bool grow) {
 
 std::string_view Extractor::string_of(const Batch& batch, size_t stream, size_t row) const {
   const size_t c = static_cast<size_t>(plan_.streams[stream].column);
-  return row < columns_[c].size() ? columns_[c].key(row) : batch.columns[c].fresh.key(row - columns_[c].size());
+  return row < columns_[c].size() ? columns_[c].key(row)
+                                  : batch.columns[c].fresh.key(row - columns_[c].size());
 }
 
 void Extractor::settle(Batch& batch, size_t stream, size_t row, const std::optional<std::string>& value,
@@ -224,11 +226,11 @@ void Extractor::emit_growing(int64_t n, Scratch& scratch, Incidences& out) {
       const TemplatePlan& plan = plan_.templates[k];
       const int32_t value = row(scratch, static_cast<size_t>(plan.node))[t + plan.offset];
       if (value < 0 || (plan.edge && t == 0)) continue;
-      int32_t& attribute = tables_[k][static_cast<size_t>(value)];
+      int32_t& attribute = tables_[static_cast<size_t>(plan.table)][static_cast<size_t>(value)];
       if (attribute < 0) {
         if (n_attributes() >= 0x7ffffffeu) throw std::length_error("more than 2^31 attributes");
         attribute = static_cast<int32_t>(n_attributes());
-        attribute_template_.push_back(static_cast<int32_t>(k));
+        attribute_template_.push_back(plan.table);
         attribute_value_.push_back(value);
       }
       out.attributes.push_back(attribute);
@@ -273,7 +275,7 @@ void Extractor::encode_range(const Batch& batch, size_t from, size_t to, Inciden
     looks.clear();
     for (size_t k = 0; k < tables_.size(); ++k)
       looks.push_back({row(scratch, static_cast<size_t>(plan_.templates[k].node)) + plan_.templates[k].offset,
-                       tables_[k].data()});
+                       tables_[static_cast<size_t>(plan_.templates[k].table)].data()});
     const size_t before = out.attributes.size();
     out.attributes.resize(before + static_cast<size_t>(n) * looks.size());
     int32_t* next = out.attributes.data() + before;
@@ -302,97 +304,15 @@ Incidences Extractor::encode(const Batch& batch, int n_threads) const {
     return whole;
   }
   std::vector<Incidences> blocks(n_blocks);
-  for_each_task(n_threads, n_blocks,
-                [&](size_t b, int) { encode_range(batch, b * kBlock, std::min(n, (b + 1) * kBlock), blocks[b]); });
+  for_each_task(n_threads, n_blocks, [&](size_t b, int) {
+    encode_range(batch, b * kBlock, std::min(n, (b + 1) * kBlock), blocks[b]);
+  });
   for (const Incidences& block : blocks) {
     const int64_t shift = static_cast<int64_t>(whole.attributes.size());
     whole.attributes.insert(whole.attributes.end(), block.attributes.begin(), block.attributes.end());
     for (size_t t = 1; t < block.token_ptr.size(); ++t) whole.token_ptr.push_back(shift + block.token_ptr[t]);
   }
   return whole;
-}
-
-// ---- texts
-
-void Extractor::append_component(size_t node, int32_t value, std::vector<std::string>& out) const {
-  if (node >= plan_.streams.size()) {
-    const size_t p = node - plan_.streams.size();
-    append_component(static_cast<size_t>(plan_.pairs[p].left), pairs_[p].left(static_cast<size_t>(value)), out);
-    append_component(static_cast<size_t>(plan_.pairs[p].right), pairs_[p].right(static_cast<size_t>(value)), out);
-    return;
-  }
-  const StreamPlan& s = plan_.streams[node];
-  const int32_t inside = value - 2 * plan_.reach;
-  if (inside < 0)
-    out.push_back(plan_.boundary_names[static_cast<size_t>(value)]);
-  else if (s.source == Source::gazetteer)
-    out.push_back(s.positions ? std::string(1, "BILU"[inside]) : std::string());
-  else if (s.source != Source::column)
-    out.emplace_back();
-  else
-    out.emplace_back((s.identity ? columns_[static_cast<size_t>(s.column)] : values_[node]).key(
-        static_cast<size_t>(inside)));
-}
-
-std::vector<std::string> Extractor::components(size_t attribute) const {
-  std::vector<std::string> out;
-  const size_t k = static_cast<size_t>(attribute_template_[attribute]);
-  append_component(static_cast<size_t>(plan_.templates[k].node), attribute_value_[attribute], out);
-  return out;
-}
-
-uint64_t Extractor::content_hash(size_t attribute, uint64_t seed) const {
-  uint64_t h = seed;
-  for (const std::string& text : components(attribute))
-    h = mix(h ^ hash_bytes(text.data(), text.size()), 0x9e3779b97f4a7c15ull);
-  return h;
-}
-
-// ---- state; every id is checked, since the arrays may come from a file
-
-void Extractor::restore_column(size_t i, Interner&& table) { columns_[i] = std::move(table); }
-
-void Extractor::restore_stream(size_t i, Interner&& values, std::vector<int32_t>&& map) {
-  const StreamPlan& s = plan_.streams[i];
-  values_[i] = std::move(values);
-  build_boundaries();
-  const bool gazetteer = s.source == Source::gazetteer;
-  const size_t size = gazetteer ? s.gazetteer->vocabulary().size() : node_size(i);
-  const size_t rows = derived(i) ? columns_[static_cast<size_t>(s.column)].size() : 0;
-  if (map.size() != rows) throw std::invalid_argument("a map of values does not fit its column");
-  for (const int32_t value : map)
-    if (value < -1 || value >= static_cast<int32_t>(size))
-      throw std::invalid_argument("a map of values leaves its range");
-  maps_[i] = std::move(map);
-}
-
-void Extractor::restore_pair(size_t i, const int32_t* keys, size_t n) {
-  const int64_t left = static_cast<int64_t>(node_size(static_cast<size_t>(plan_.pairs[i].left)));
-  const int64_t right = static_cast<int64_t>(node_size(static_cast<size_t>(plan_.pairs[i].right)));
-  for (size_t id = 0; id < n; ++id) {
-    const int32_t a = keys[2 * id], b = keys[2 * id + 1];
-    if (a < 0 || a >= left || b < 0 || b >= right)
-      throw std::invalid_argument("a conjunction names a value that is not there");
-    if (pairs_[i].intern(PairTable::pack(a, b)) != static_cast<int32_t>(id))
-      throw std::invalid_argument("a conjunction occurs twice");
-  }
-}
-
-void Extractor::restore_attributes(const int32_t* templates, const int32_t* values, size_t n) {
-  widen_tables();
-  for (size_t id = 0; id < n; ++id) {
-    const int32_t k = templates[id], value = values[id];
-    if (k < 0 || k >= static_cast<int32_t>(tables_.size()))
-      throw std::invalid_argument("an attribute names a template that is not there");
-    const size_t size = node_size(static_cast<size_t>(plan_.templates[static_cast<size_t>(k)].node));
-    if (value < 0 || value >= static_cast<int64_t>(size))
-      throw std::invalid_argument("an attribute names a value that is not there");
-    int32_t& entry = tables_[static_cast<size_t>(k)][static_cast<size_t>(value)];
-    if (entry >= 0) throw std::invalid_argument("an attribute occurs twice");
-    entry = static_cast<int32_t>(id);
-  }
-  attribute_template_.assign(templates, templates + n);
-  attribute_value_.assign(values, values + n);
 }
 
 }  // namespace fieldcraft

@@ -36,13 +36,13 @@ enum class Outside { boundary, nothing, given };
 struct StreamPlan {
   Source source = Source::column;
   int column = -1;
-  bool identity = false;          // the column's own strings: no table of values, no map
-  bool native = false;            // all steps are known here; else Python evaluates every string
-  std::vector<WordStep> steps;    // applied to strings of ASCII
+  bool identity = false;        // the column's own strings: no table of values, no map
+  bool native = false;          // all steps are known here; else Python evaluates every string
+  std::vector<WordStep> steps;  // applied to strings of ASCII
   std::shared_ptr<const Gazetteer> gazetteer;
   MatchRule rule = MatchRule::longest;
-  bool positions = false;         // gazetteer: B, I, L, U instead of plain membership
-  std::optional<int> absolute;    // the token that every position looks at; negative: from the end
+  bool positions = false;       // gazetteer: B, I, L, U instead of plain membership
+  std::optional<int> absolute;  // the token that every position looks at; negative: from the end
   Outside outside = Outside::boundary;
   std::vector<std::string> given;  // [2R] values outside, for Outside::given
 };
@@ -55,12 +55,13 @@ struct PairPlan {
 struct TemplatePlan {
   int node, offset;
   bool edge;  // belongs to the step from t-1 to t: nothing at the first token
+  int table;  // the first template with which it shares its attributes (itself, as a rule)
 };
 
 struct Plan {
   int n_columns = 0;
-  int reach = 0;  // R
-  int clip = 0;   // distances from here on share one boundary value; 0: none do
+  int reach = 0;                            // R
+  int clip = 0;                             // distances from here on share one boundary value; 0: none do
   std::vector<std::string> boundary_names;  // [2R]
   std::vector<StreamPlan> streams;
   std::vector<PairPlan> pairs;

@@ -1,3 +1,4 @@
+// Building the sorted rows, and matching by narrowing a range of them word by word.
 #include "gazetteer.hpp"
 
 #include <algorithm>

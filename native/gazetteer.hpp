@@ -2,8 +2,8 @@
 //
 // Layout: the words of all entries are interned in one vocabulary; an entry is a row of word ids, rows
 // are sorted and distinct, `starts[e] .. starts[e + 1]` delimits row e in `words`. `first[v] .. first[v+1]`
-// are the rows that begin with word v, so a million entries of two words take some 25 MB and a text
-// word that begins no entry costs one look. Longer matches narrow the range of rows by bisection.
+// are the rows that begin with word v, so a million entries of two words take some 16 MB beside their words,
+// and a text word that begins no entry costs one look. Longer matches narrow the range of rows by bisection.
 #pragma once
 
 #include <cstdint>

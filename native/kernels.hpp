@@ -37,6 +37,7 @@ FIELDCRAFT_EACH_LEVEL(double exponentiate(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward_first(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward(const Lattice& lattice, const double* matrix, int64_t begin, int64_t end))
 FIELDCRAFT_EACH_LEVEL(bool has_vanishing(const double* rows, size_t n))
+FIELDCRAFT_EACH_LEVEL(bool all_below(const double* rows, size_t n, double limit))
 FIELDCRAFT_EACH_LEVEL(void backward(const Lattice& lattice, const double* transposed, int64_t begin, int64_t end,
                                     double weight, double* marginals))
 FIELDCRAFT_EACH_LEVEL(void backward_first(const Lattice& lattice, double weight, double* marginals))

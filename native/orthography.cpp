@@ -1,3 +1,4 @@
+// The word functions for ASCII, and the table of their names.
 #include "orthography.hpp"
 
 #include <algorithm>

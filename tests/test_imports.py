@@ -20,25 +20,11 @@ PACKAGE = ROOT / "src" / "fieldcraft"
 NATIVE = ROOT / "native"
 
 ORDER = [
-    "corpus",
-    "features",
-    "design",
-    "potentials",
-    "structures",
-    "objectives",
-    "priors",
-    "optimisers",
-    "evaluation",
-    "store",
-    "inspection",
-    "models",
-    "pools",
-    "tuning",
-    "compat",
-    "cli",
-    "serve",
+    *("errors", "threads"),  # open to all
+    *("corpus", "features", "design", "potentials", "structures"),
+    *("objectives", "priors", "optimisers", "evaluation", "store", "inspection", "models"),
+    *("pools", "tuning", "compat", "cli", "serve"),
 ]
-FOR_ALL = {"errors"}  # may be imported by everyone and imports no one
 CORE = "_core"
 MAY_CALL_CORE = {
     "features",
@@ -92,7 +78,7 @@ def rooms_imported(path: Path) -> set[str]:
     """The parts of fieldcraft that a file imports; '' for a name taken from the front door."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     inside = (name.split(".") for name in modules(tree, path) if name.split(".")[0] == "fieldcraft")
-    known = {*ORDER, *FOR_ALL, CORE}
+    known = {*ORDER, CORE}
     return {parts[1] if len(parts) > 1 and parts[1] in known else "" for parts in inside}
 
 
@@ -102,11 +88,8 @@ inner = pytest.mark.parametrize("path", [p for p in SOURCES if room(p)], ids=nam
 @inner
 def test_imports_follow_the_flow_of_data(path: Path) -> None:
     own = room(path)
-    if own in FOR_ALL:
-        assert not rooms_imported(path), f"{own} may import nothing of fieldcraft"
-        return
     assert own in ORDER, f"{own} has no place in the order of the house; give it one"
-    allowed = {*ORDER[: ORDER.index(own) + 1], *FOR_ALL, CORE}
+    allowed = {*ORDER[: ORDER.index(own) + 1], CORE}
     reverse = rooms_imported(path) - allowed
     assert not reverse, f"{name_of(path)} imports {sorted(reverse)}, which come after {own}"
 

@@ -8,10 +8,14 @@
 #include <unordered_map>
 
 #include "bind/arrays.hpp"
+#include "bind/strings.hpp"
 #include "extraction.hpp"
 #include "gazetteer.hpp"
 
 namespace fieldcraft::bind {
+
+void bind_gazetteers(nb::module_& m);
+
 namespace {
 
 template <class T>
@@ -73,8 +77,12 @@ void check_plan(const Plan& plan) {
             "plan: a pair leaves the reach");
   }
   for (const TemplatePlan& t : plan.templates)
-    require(t.node >= 0 && t.node < streams + static_cast<int>(plan.pairs.size()) && t.offset >= -plan.reach &&
-                t.offset <= plan.reach,
+    require(t.table >= 0 && t.table < static_cast<int>(plan.templates.size()) &&
+                plan.templates[static_cast<size_t>(t.table)].node == t.node,
+            "plan: templates that share a table read one node");
+  for (const TemplatePlan& t : plan.templates)
+    require(t.node >= 0 && t.node < streams + static_cast<int>(plan.pairs.size()) &&
+                t.offset >= -plan.reach && t.offset <= plan.reach,
             "plan: a template reads no node");
 }
 
@@ -84,7 +92,8 @@ Extractor* extractor_from(const nb::dict& d) {
   plan.reach = nb::cast<int>(d["reach"]);
   plan.clip = nb::cast<int>(d["clip"]);
   plan.boundary_names = nb::cast<std::vector<std::string>>(d["boundary_names"]);
-  for (nb::handle s : nb::cast<nb::list>(d["streams"])) plan.streams.push_back(stream_from(nb::cast<nb::dict>(s)));
+  for (nb::handle s : nb::cast<nb::list>(d["streams"]))
+    plan.streams.push_back(stream_from(nb::cast<nb::dict>(s)));
   for (nb::handle p : nb::cast<nb::list>(d["pairs"])) {
     const auto v = nb::cast<std::vector<int>>(p);
     require(v.size() == 5, "plan: a pair has five numbers");
@@ -92,8 +101,8 @@ Extractor* extractor_from(const nb::dict& d) {
   }
   for (nb::handle t : nb::cast<nb::list>(d["templates"])) {
     const auto v = nb::cast<std::vector<int>>(t);
-    require(v.size() == 3, "plan: a template has three numbers");
-    plan.templates.push_back({v[0], v[1], v[2] != 0});
+    require(v.size() == 4, "plan: a template has four numbers");
+    plan.templates.push_back({v[0], v[1], v[2] != 0, v[3]});
   }
   check_plan(plan);
   return new Extractor(std::move(plan));
@@ -101,26 +110,8 @@ Extractor* extractor_from(const nb::dict& d) {
 
 // ---- Python strings
 
-std::string where(size_t sequence, size_t token, const std::string& column) {
-  return "sequence " + std::to_string(sequence) + ", token " + std::to_string(token) + ", column '" + column + "': ";
-}
-
-std::string_view text_of(PyObject* object, size_t sequence, size_t token, const std::string& column) {
-  Py_ssize_t length = 0;
-  if (PyUnicode_Check(object)) {
-    const char* text = PyUnicode_AsUTF8AndSize(object, &length);
-    if (text) return {text, static_cast<size_t>(length)};
-    PyErr_Clear();
-    throw std::invalid_argument(where(sequence, token, column) +
-                                "the text holds a lone surrogate, which is no character; read the file with its "
-                                "own encoding or with errors='replace'");
-  }
-  const nb::str type = nb::borrow<nb::str>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))).attr("__name__"));
-  throw std::invalid_argument(where(sequence, token, column) + "a token must be text, not " + type.c_str() +
-                              "; convert it with str()");
-}
-
-void read_words(PyObject* words, size_t sequence, const std::string& column, std::vector<std::string_view>& out) {
+void read_words(PyObject* words, size_t sequence, const std::string& column,
+                std::vector<std::string_view>& out) {
   const Py_ssize_t n = PyList_Size(words);
   out.resize(static_cast<size_t>(n));
   for (Py_ssize_t t = 0; t < n; ++t) {
@@ -132,9 +123,18 @@ void read_words(PyObject* words, size_t sequence, const std::string& column, std
     out[static_cast<size_t>(t)] = text_of(PyList_GetItem(words, t), sequence, static_cast<size_t>(t), column);
 }
 
-// columns[c][i] is the list of strings of column c in sequence i.
-void read_batch(Extractor& self, const nb::list& columns, const std::vector<std::string>& names, bool grow,
-                Batch& batch) {
+[[noreturn]] void refuse_length(size_t sequence, const std::string& column, size_t length,
+                                const std::string& first, int64_t expected) {
+  throw std::invalid_argument("sequence " + std::to_string(sequence) + ": column '" + column + "' has " +
+                              std::to_string(length) + " tokens where '" + first + "' has " +
+                              std::to_string(expected) + "; columns must be of one length");
+}
+
+// columns[c][i] is the list of strings of column c in sequence i; take(c, words) gets each of them.
+template <class Take>
+std::vector<int64_t> read_lists(const nb::list& columns, const std::vector<std::string>& names,
+                                const Take& take) {
+  std::vector<int64_t> offsets{0};
   std::vector<std::string_view> words;
   const size_t n = nb::len(columns) ? nb::len(nb::cast<nb::list>(columns[0])) : 0;
   for (size_t c = 0; c < names.size(); ++c) {
@@ -142,17 +142,26 @@ void read_batch(Extractor& self, const nb::list& columns, const std::vector<std:
     require(nb::len(sequences) == n, "columns differ in their number of sequences");
     for (size_t i = 0; i < n; ++i) {
       PyObject* list = PyList_GetItem(sequences.ptr(), static_cast<Py_ssize_t>(i));
-      require(PyList_Check(list), "sequence " + std::to_string(i) + ": a column must be a list of strings");
+      if (!PyList_Check(list))
+        throw std::invalid_argument("a column of a sequence must be a list of strings");
       read_words(list, i, names[c], words);
-      self.read(batch, c, words, grow);
-      const int64_t end = static_cast<int64_t>(batch.columns[c].ids.size());
-      if (c == 0) batch.offsets.push_back(end);
-      require(end == batch.offsets[i + 1],
-              "sequence " + std::to_string(i) + ": column '" + names[c] + "' has " + std::to_string(words.size()) +
-                  " tokens where '" + names[0] + "' has " +
-                  std::to_string(batch.offsets[i + 1] - batch.offsets[i]) + "; columns must be of one length");
+      if (c == 0) offsets.push_back(offsets.back() + static_cast<int64_t>(words.size()));
+      const int64_t expected = offsets[i + 1] - offsets[i];
+      if (static_cast<int64_t>(words.size()) != expected)
+        refuse_length(i, names[c], words.size(), names[0], expected);
+      take(c, words);
     }
   }
+  return offsets;
+}
+
+// A growing read looks at everything before it changes anything, so that bad input leaves no trace.
+void read_batch(Extractor& self, const nb::list& columns, const std::vector<std::string>& names, bool grow,
+                Batch& batch) {
+  using Words = const std::vector<std::string_view>&;
+  if (grow) read_lists(columns, names, [](size_t, Words) {});
+  batch.offsets =
+      read_lists(columns, names, [&](size_t c, Words words) { self.read(batch, c, words, grow); });
 }
 
 void ask_python(Extractor& self, Batch& batch, const nb::callable& evaluate, bool grow) {
@@ -165,7 +174,8 @@ void ask_python(Extractor& self, Batch& batch, const nb::callable& evaluate, boo
     const nb::list values = nb::cast<nb::list>(evaluate(pending.stream, words));
     require(nb::len(values) == pending.rows.size(), "evaluate must answer every word");
     for (size_t i = 0; i < pending.rows.size(); ++i)
-      self.settle(batch, pending.stream, pending.rows[i], nb::cast<std::optional<std::string>>(values[i]), grow);
+      self.settle(batch, pending.stream, pending.rows[i], nb::cast<std::optional<std::string>>(values[i]),
+                  grow);
   }
 }
 
@@ -227,29 +237,23 @@ nb::dict state(const Extractor& self) {
   return out;
 }
 
-Interner table_from(const In1<uint8_t>& bytes, const In1<int64_t>& starts, int64_t from, int64_t to) {
-  const int64_t base = starts(static_cast<size_t>(from));
-  std::vector<int64_t> local;
-  for (int64_t i = from; i <= to; ++i) local.push_back(starts(static_cast<size_t>(i)) - base);
-  return Interner::restore(reinterpret_cast<const char*>(bytes.data()) + base, static_cast<size_t>(local.back()),
-                           local.data(), static_cast<size_t>(to - from));
-}
-
-void restore(Extractor& self, const In1<uint8_t>& bytes, const In1<int64_t>& starts, const In1<int64_t>& tables,
-             const In1<int32_t>& maps, const In1<int64_t>& map_ptr, const In1<int32_t>& pairs,
-             const In1<int64_t>& pair_ptr, const In1<int32_t>& attribute_template,
+void restore(Extractor& self, const In1<uint8_t>& bytes, const In1<int64_t>& starts,
+             const In1<int64_t>& tables, const In1<int32_t>& maps, const In1<int64_t>& map_ptr,
+             const In1<int32_t>& pairs, const In1<int64_t>& pair_ptr, const In1<int32_t>& attribute_template,
              const In1<int32_t>& attribute_value) {
   const size_t columns = static_cast<size_t>(self.plan().n_columns), streams = self.plan().streams.size();
   check_offsets(starts, static_cast<int64_t>(bytes.shape(0)), "string_starts");
   check_offsets(tables, static_cast<int64_t>(starts.shape(0)) - 1, "string_tables");
   check_offsets(map_ptr, static_cast<int64_t>(maps.shape(0)), "map_ptr");
   check_offsets(pair_ptr, static_cast<int64_t>(pairs.shape(0)) / 2, "pair_ptr");
-  require(tables.shape(0) == columns + streams + 1, "string_tables: one entry per column and stream, and one");
+  require(tables.shape(0) == columns + streams + 1,
+          "string_tables: one entry per column and stream, and one");
   require(map_ptr.shape(0) == streams + 1, "map_ptr: one entry per stream, and one");
   require(pair_ptr.shape(0) == self.plan().pairs.size() + 1, "pair_ptr: one entry per pair, and one");
   require(pairs.shape(0) % 2 == 0, "pairs: two numbers each");
   require(attribute_template.shape(0) == attribute_value.shape(0), "attribute arrays differ in length");
-  for (size_t c = 0; c < columns; ++c) self.restore_column(c, table_from(bytes, starts, tables(c), tables(c + 1)));
+  for (size_t c = 0; c < columns; ++c)
+    self.restore_column(c, table_from(bytes, starts, tables(c), tables(c + 1)));
   for (size_t s = 0; s < streams; ++s)
     self.restore_stream(s, table_from(bytes, starts, tables(columns + s), tables(columns + s + 1)),
                         std::vector<int32_t>(maps.data() + map_ptr(s), maps.data() + map_ptr(s + 1)));
@@ -268,7 +272,8 @@ nb::list components(const Extractor& self, const In1<int32_t>& ids) {
 // Per attribute a bucket: its content's hash in 0 .. size-1, behind another `size` for edge templates.
 nb::object buckets(const Extractor& self, const std::vector<std::string>& names, uint64_t size) {
   const auto& templates = self.plan().templates;
-  require(names.size() == templates.size() && size > 0 && size < (1u << 30), "one name per template, a size below 2^30");
+  require(names.size() == templates.size() && size > 0 && size < (1u << 30),
+          "one name per template, a size below 2^30");
   std::vector<uint64_t> seeds;
   for (const std::string& name : names) seeds.push_back(hash_bytes(name.data(), name.size()));
   std::vector<int32_t> out(self.n_attributes());
@@ -279,61 +284,10 @@ nb::object buckets(const Extractor& self, const std::vector<std::string>& names,
   return give(std::move(out));
 }
 
-// ---- gazetteers
-
-// entries: one string each, words separated by single blanks, already folded to the case policy.
-std::shared_ptr<Gazetteer> gazetteer_from(const nb::list& entries) {
-  Interner vocabulary;
-  std::vector<int32_t> rows;
-  std::vector<int64_t> starts{0};
-  for (size_t e = 0; e < nb::len(entries); ++e) {
-    std::string_view text = text_of(PyList_GetItem(entries.ptr(), static_cast<Py_ssize_t>(e)), e, 0, "entry");
-    while (!text.empty()) {
-      const size_t end = std::min(text.find(' '), text.size());
-      if (end > 0) rows.push_back(vocabulary.intern(text.substr(0, end)));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    if (static_cast<int64_t>(rows.size()) > starts.back()) starts.push_back(static_cast<int64_t>(rows.size()));
-  }
-  return std::make_shared<Gazetteer>(std::move(vocabulary), rows, starts);
-}
-
-std::shared_ptr<Gazetteer> gazetteer_restore(const In1<uint8_t>& bytes, const In1<int64_t>& word_starts,
-                                             const In1<int32_t>& words, const In1<int64_t>& starts) {
-  check_offsets(word_starts, static_cast<int64_t>(bytes.shape(0)), "word_starts");
-  check_offsets(starts, static_cast<int64_t>(words.shape(0)), "starts");
-  check_range(words, 0, static_cast<int64_t>(word_starts.shape(0)) - 1, "words");
-  Interner vocabulary = table_from(bytes, word_starts, 0, static_cast<int64_t>(word_starts.shape(0)) - 1);
-  return std::make_shared<Gazetteer>(std::move(vocabulary),
-                                     std::vector<int32_t>(words.data(), words.data() + words.shape(0)),
-                                     std::vector<int64_t>(starts.data(), starts.data() + starts.shape(0)));
-}
-
-// One tag per word: -1 outside, 0 B, 1 I, 2 L, 3 U. Words are folded to the case policy already.
-nb::object gazetteer_tag(const Gazetteer& self, const std::vector<std::string>& words, bool all) {
-  std::vector<int32_t> text;
-  for (const std::string& word : words) text.push_back(self.vocabulary().find(word));
-  std::vector<int8_t> tags(words.size());
-  self.tag(text.data(), text.size(), all ? MatchRule::all : MatchRule::longest, tags.data());
-  return give(std::move(tags));
-}
-
-nb::tuple gazetteer_state(const Gazetteer& self) {
-  const Interner& v = self.vocabulary();
-  return nb::make_tuple(give(std::vector<uint8_t>(v.arena().begin(), v.arena().end())),
-                        give(std::vector<int64_t>(v.starts())), give(std::vector<int32_t>(self.words())),
-                        give(std::vector<int64_t>(self.starts())));
-}
-
 }  // namespace
 
 void bind_templates(nb::module_& m) {
-  nb::class_<Gazetteer>(m, "GazetteerTable")
-      .def_static("build", &gazetteer_from, nb::arg("entries"))
-      .def_static("restore", &gazetteer_restore)
-      .def("state", &gazetteer_state)
-      .def("tag", &gazetteer_tag, nb::arg("words"), nb::arg("all"))
-      .def("__len__", &Gazetteer::size);
+  bind_gazetteers(m);
   nb::class_<Extractor>(m, "TemplateTable")
       .def(nb::new_(&extractor_from), nb::arg("plan"))
       .def("encode", &encode, nb::arg("columns"), nb::arg("names"), nb::arg("evaluate"), nb::arg("grow"),

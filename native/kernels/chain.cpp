@@ -168,6 +168,14 @@ bool has_vanishing(const double* rows, size_t n) {
   return any != 0;
 }
 
+bool all_below(const double* rows, size_t n, double limit) {
+  IVec found = IVec{};
+  for (size_t i = 0; i < n; i += kWidth) found |= ~(load(rows + i) < splat(limit));  // true for NaN
+  int64_t any = 0;
+  for (int i = 0; i < kWidth; ++i) any |= found[i];
+  return any == 0;
+}
+
 // Marginals of position t from a_t, b_t; leaves u_t in node and a_t / s_t in alpha.
 static inline void finish_position(const Lattice& l, int64_t t, double weight, double* marginals) {
   const Vec inverse = splat(l.inverse[t]), w = splat(weight);

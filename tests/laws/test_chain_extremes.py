@@ -124,25 +124,40 @@ def test_small_weights_with_a_long_memory(half: int, numerics: str) -> None:
     same(found.edge[1:], np.tile([0.5, 0.0, 0.0, 0.5], (2 * half - 1, 1)))
 
 
-@pytest.mark.parametrize("numerics", SAFE)
-@pytest.mark.parametrize(("gap", "length"), [(1.0, 2000), (20.0, 60), (300.0, 6), (900.0, 4)])
-@pytest.mark.parametrize("end", ["starts", "stops"])
-def test_the_better_state_cannot_be_had(gap: float, length: int, end: str, numerics: str) -> None:
-    """State 0 wins at every token but may not start (or stop); nothing leads across: 1 is left.
-
-    Its sums still grow with every token, to where 0 times infinity would be NaN.
-    """
+def only_state_one(gap: float, length: int, end: str) -> Batch:
+    """State 0 is better by the gap at every token, but may not start (or stop)."""
     batch = two_states([[gap, 0.0]] * length, [0.0, -np.inf, -np.inf, 0.5])
-    batch = replace(batch, **{end: np.array([False, True])})
+    return replace(batch, **{end: np.array([False, True])})
+
+
+one_left = pytest.mark.parametrize(
+    ("gap", "length"), [(1.0, 2000), (20.0, 60), (300.0, 6), (900.0, 4)]
+)
+either_end = pytest.mark.parametrize("end", ["starts", "stops"])
+
+
+@one_left
+@either_end
+@pytest.mark.parametrize("numerics", SAFE)
+def test_the_better_state_cannot_be_had(gap: float, length: int, end: str, numerics: str) -> None:
+    """Nothing leads across, so 1 is left. The sums of 0 grow, to where 0 times infinity is NaN."""
+    batch = only_state_one(gap, length, end)
     found = chain.marginals(*batch.inputs, numerics=numerics)
     same(found.log_partition, [0.5 * (length - 1)])
     same(found.node, np.tile([0.0, 1.0], (length, 1)))
     same(found.edge[1:], np.tile([0.0, 0.0, 0.0, 1.0], (length - 1, 1)))
+
+
+@one_left
+@either_end
+def test_what_cannot_be_had_is_never_drawn(gap: float, length: int, end: str) -> None:
+    batch = only_state_one(gap, length, end)
     assert (chain.sample(*batch.inputs, 3, seed=0)[0] == 1).all()
+    assert (chain.argmax(*batch.inputs)[0] == 1).all()
     same(chain.entropy(*batch.inputs), [0.0], abs=1e-9)
 
 
-@pytest.mark.parametrize("numerics", NUMERICS)
+@pytest.mark.parametrize("numerics", SAFE)
 def test_a_rescue_touches_only_its_own_sequence(numerics: str) -> None:
     """Mild sequences beside a wild one keep every bit they have without it."""
     rng = np.random.default_rng(4)

@@ -99,14 +99,17 @@ def log_partition(chain: Dense) -> float:
 def marginals(chain: Dense) -> tuple[Floats, Floats]:
     """([T, S], [T, E]) probabilities of states and of transitions; row 0 of the second is zero."""
     alpha, beta = forward(chain)[0], backward(chain)
-    nodes, edges = np.zeros_like(chain.node), np.zeros((len(chain.node), len(chain.sources)))
-    for t in range(len(nodes)):
-        nodes[t] = np.exp(normalised(alpha[t] + beta[t])[0])
-        if t > 0:
-            scores = chain.at(t)[chain.sources, chain.targets]
-            ahead = (chain.node[t] + beta[t])[chain.targets]
-            edges[t] = np.exp(normalised(alpha[t - 1][chain.sources] + scores + ahead)[0])
-    return nodes, edges
+    steps = chain.step[..., chain.sources, chain.targets]  # [E] or [T, E]
+    steps = steps if steps.ndim == 1 else steps[1:]
+    ahead = (chain.node + beta)[1:, chain.targets]
+    edges = np.zeros((len(chain.node), len(chain.sources)))
+    edges[1:] = softmax(alpha[:-1, chain.sources] + steps + ahead)
+    return softmax(alpha + beta), edges
+
+
+def softmax(rows: Floats) -> Floats:
+    """Every row to probabilities."""
+    return np.exp(rows - log_sum(rows, 1)[:, None])
 
 
 def argmax(chain: Dense) -> tuple[NDArray[np.int64], float]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fieldcraft.errors import TemplateError
-from fieldcraft.features.patterns import CRFPP_REACH, WAPITI_CLIP
+from fieldcraft.features.patterns import WAPITI_CLIP
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Step, Template, Term
 
@@ -26,16 +26,15 @@ MAX_REACH = 1000
 
 def boundary_names(format: str, reach: int) -> list[str]:
     """The texts shown for positions outside: left at distance 1 .. reach, then right."""
-    spelling = {
-        "fieldcraft": lambda sign, d: f"<s{sign}{d}>",
-        "crfpp": lambda sign, d: f"_B{sign}{d}",
-        "wapiti": lambda sign, d: f"_x{sign}{d if d < WAPITI_CLIP else '#'}",
-    }[format]
-    return [spelling(sign, d) for sign in "-+" for d in range(1, reach + 1)]
+    before, after = {"fieldcraft": ("<s", ">"), "crfpp": ("_B", ""), "wapiti": ("_x", "")}[format]
+    clip = WAPITI_CLIP if format == "wapiti" else reach + 1
+    distances = [str(d) if d < clip else "#" for d in range(1, reach + 1)]
+    return [before + sign + d + after for sign in "-+" for d in distances]
 
 
 class Compilation:
-    """A plan under construction. ``orders[k][i]``: where term i of template k stands in its chain."""
+    """A plan under construction; ``orders[k][i]`` is the place of term i of template k in its
+    chain."""
 
     def __init__(self, templates: Templates, gazetteers: Mapping[str, Gazetteer]) -> None:
         self.templates = templates
@@ -63,8 +62,8 @@ class Compilation:
             "streams": [self._stream_plan(term, reach) for term in self.streams],
             "pairs": [[*key, *ranges[n + i]] for key, i in self.pairs.items()],
             "templates": [
-                [node, offset, int(t.part == "edge")]
-                for (node, offset), t in zip(self.reads, self.templates)
+                [node, offset, int(t.part == "edge"), table]
+                for (node, offset), t, table in zip(self.reads, self.templates, self._tables())
             ],
         }
 
@@ -84,6 +83,20 @@ class Compilation:
         self.reads.append((node, start))
         self.orders.append([order.index(i) for i in range(len(order))])
 
+    def _tables(self) -> list[int]:
+        """Per template the first of its text: CRF++ and Wapiti know attributes by text alone."""
+        tables: list[int] = []
+        firsts: dict[tuple[str, tuple[str, ...]], int] = {}
+        for k, t in enumerate(self.templates):
+            first = k if t.pattern is None else firsts.setdefault((t.part, t.pattern), k)
+            if (self.reads[first][0], self.orders[first]) != (self.reads[k][0], self.orders[k]):
+                raise TemplateError(
+                    f"{t.name!r} and {self.templates[first].name!r} would share their attributes "
+                    "but look at different columns or distances; name them apart (U01:, U02:)"
+                )
+            tables.append(first)
+        return tables
+
     def _ranges(self) -> list[tuple[int, int]]:
         """Per node the offsets (lowest, highest) at which it is read."""
         read: list[list[int]] = [[] for _ in range(len(self.streams) + len(self.pairs))]
@@ -102,9 +115,8 @@ class Compilation:
             raise TemplateError(
                 f"a template looks {reach} tokens away; at most {MAX_REACH} are allowed"
             )
-        if any(term.absolute for term in self.streams):
-            reach = max(reach, WAPITI_CLIP)
-        return max(reach, CRFPP_REACH) if self.templates.format == "crfpp" else reach
+        absolute = any(term.absolute for term in self.streams)
+        return max(reach, WAPITI_CLIP) if absolute else reach
 
     def _stream_plan(self, term: Term, reach: int) -> dict[str, Any]:
         plan: dict[str, Any] = {
@@ -126,7 +138,8 @@ class Compilation:
         if term.gazetteer not in self.gazetteers:
             known = ", ".join(self.gazetteers) or "none"
             raise TemplateError(
-                f"{term}: no gazetteer is called {term.gazetteer!r}; pass it in gazetteers= (given: {known})"
+                f"{term}: no gazetteer is called {term.gazetteer!r}; "
+                f"pass it in gazetteers= (given: {known})"
             )
         found = self.gazetteers[term.gazetteer]
         steps = [("lower", 0)] if found.case == "insensitive" else []

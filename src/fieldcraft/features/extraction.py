@@ -1,8 +1,8 @@
 """Templates applied: sequences of columns in, attribute ids out.
 
 Two visible steps: ``encode(X, grow=True)`` instantiates (new attributes get ids in order of first
-appearance: token by token, template by template), ``encode(X, grow=False)`` extracts (what was never
-seen is left out and nothing changes, so any number of threads may do it at once).
+appearance: token by token, template by template), ``encode(X, grow=False)`` extracts (what was
+never seen is left out and nothing changes, so any number of threads may do it at once).
 
 With ``hash_size`` no table is kept: an attribute is the hash of its template and values modulo the
 size, and ids ``hash_size`` .. ``2 hash_size - 1`` belong to edge templates.
@@ -55,6 +55,8 @@ class TemplateFeatures:
     >>> features.attribute_text(encoded.attributes)
     ['word[-1]=<s-1>', 'word=the', 'word[-1]=the', 'word=cat']
     """
+
+    kind = "templates"
 
     def __init__(
         self,
@@ -120,11 +122,11 @@ class TemplateFeatures:
         return np.repeat(np.array(firsts, np.int32), self.hash_size)[: self.n_attributes]
 
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
-        """The attributes of every token, in template order. Threads are used where nothing grows."""
+        """The attributes of every token, in template order; threads help where nothing grows."""
         reader = RowReader(self.templates)
-        columns, n = reader.read(X)
-        if not columns:
+        if not reader.names:
             raise InputError("the templates look at no column; add one, e.g. 'word'")
+        columns = reader.read(X)
         if self.hash_size is not None:
             return self._hashed(columns, reader.names)
         return self._run(self._table, columns, reader.names, grow=grow, n_threads=n_threads)
@@ -188,7 +190,7 @@ class TemplateFeatures:
         """The features that ``state`` described; arrays that do not fit are refused."""
         try:
             return cls._restored(settings, arrays)
-        except (KeyError, TypeError, ValueError) as problem:
+        except (KeyError, TypeError, ValueError, RecursionError) as problem:
             raise ModelFileError(f"the features in the model file are damaged: {problem}") from None
 
     @classmethod
@@ -202,6 +204,7 @@ class TemplateFeatures:
             gazetteers.append(Gazetteer.from_state(described, mine))
         templates = Templates.parse(settings["templates"], format=settings["format"])
         features = cls(templates, gazetteers=gazetteers, hash_size=settings["hash_size"])
+        _ = features._plan  # refuses what cannot be compiled
         if features.hash_size is None:
             given = (np.ascontiguousarray(arrays[name], kind) for name, kind in _ARRAYS.items())
             features._table.restore(*given)

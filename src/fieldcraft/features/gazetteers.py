@@ -1,12 +1,13 @@
 """Lists of names, matched over the text.
 
-An entry is one name of one or more words. Matching runs over a whole column: with ``match="longest"``
-(the default) from left to right, each match as long as possible and none overlapping; with
-``match="all"`` every occurrence counts, and a token that several cover has the tag of the longest.
+An entry is one name of one or more words. Matching runs over a whole column: with
+``match="longest"`` (the default) from left to right, each match as long as possible and none
+overlapping; with ``match="all"`` every occurrence counts, and a token that several cover has the
+tag of the longest.
 
-In templates ``in(cities, word)`` holds at tokens inside a match, ``part(cities, word)`` says where in
-it the token stands (B first, I inside, L last, U alone), and ``in(cities, word) & word`` is the
-lexicalised form.
+In templates ``in(cities, word)`` holds at tokens inside a match, ``part(cities, word)`` says
+where in it the token stands (B first, I inside, L last, U alone), and ``in(cities, word) & word``
+is the lexicalised form.
 
     >>> cities = Gazetteer("cities", ["New York", "York"])
     >>> cities.find("from New York to York".split())
@@ -25,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft.errors import FieldcraftError
+from fieldcraft.errors import FieldcraftError, InputError
 
 CASES = ("sensitive", "insensitive")
 MATCHES = ("longest", "all")
@@ -71,7 +72,8 @@ class Gazetteer:
         for value, allowed, what in ((self.case, CASES, "case"), (self.match, MATCHES, "match")):
             if value not in allowed:
                 raise FieldcraftError(
-                    f"gazetteer {self.name!r}: {what} must be one of {', '.join(allowed)}, not {value!r}"
+                    f"gazetteer {self.name!r}: {what} must be one of "
+                    f"{', '.join(allowed)}, not {value!r}"
                 )
 
     def fold(self, word: str) -> str:
@@ -79,7 +81,12 @@ class Gazetteer:
         return word.lower() if self.case == "insensitive" else word
 
     def _rows(self) -> Iterator[list[str]]:
-        for entry in self._lines():
+        for i, entry in enumerate(self._lines()):
+            if not isinstance(entry, str):
+                raise InputError(
+                    f"gazetteer {self.name!r}, entry {i}: an entry must be text, "
+                    f"not {type(entry).__name__}; convert it with str()"
+                )
             yield self.tokenise(self.fold(entry))
 
     def _lines(self) -> Iterator[str]:
@@ -96,7 +103,7 @@ class Gazetteer:
         return f"<Gazetteer {self.name!r}: {len(self)} entries>"
 
     def find(self, words: list[str]) -> list[tuple[int, int]]:
-        """The matches as half-open ranges of tokens; with match="all" what the tags leave of them."""
+        """The matches as half-open ranges of tokens (of match="all": what the tags show)."""
         tags = self.table.tag([self.fold(w) for w in words], self.match == "all")
         spans, start = [], 0
         for t, tag in enumerate(tags):

@@ -14,6 +14,7 @@ stand in double quotes. Hazard: inside a regular expression a slash is written `
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from itertools import product
@@ -21,7 +22,10 @@ from typing import NamedTuple
 
 from fieldcraft.errors import TemplateError
 from fieldcraft.features import terms
+from fieldcraft.features.predicates import Argument
 from fieldcraft.features.terms import Template, Term
+
+MOST = 1000  # templates that one line may stand for
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<regex>/(?:[^/\\]|\\.)*/)
@@ -45,7 +49,7 @@ class _Token(NamedTuple):
 
 
 class _Parser:
-    """Recursive descent over one line; every method returns the alternatives its ranges stand for."""
+    """Recursive descent over one line; methods return the alternatives that ranges stand for."""
 
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where = text, where
@@ -91,7 +95,6 @@ class _Parser:
         return False
 
     def line(self) -> Line:
-        start = self.next
         if self.has("columns"):
             return self.columns()
         if self.has("edge"):
@@ -101,7 +104,6 @@ class _Parser:
             return Line([replace(t, part="edge") for t in self.conjunction()])
         if self.has("node"):
             self.take("mark", ":")
-        self.next = self.next if self.next > start else start
         return Line(self.conjunction())
 
     def columns(self) -> Line:
@@ -117,6 +119,9 @@ class _Parser:
         while self.has("&"):
             items.append(self.item())
         self.take("end", rule="'&' or the end of the line")
+        count = math.prod(map(len, items))
+        if count > MOST:
+            raise self.fail(f"the ranges stand for {count} templates, more than {MOST}", 0)
         return [
             Template(tuple(term for t in combination for term in t.terms))
             for combination in product(*items)
@@ -157,9 +162,9 @@ class _Parser:
         except TemplateError as problem:
             raise self.fail(str(problem), at) from None
 
-    def arguments(self) -> list[terms.Argument]:
+    def arguments(self) -> list[Argument]:
         if self.peek.kind == "regex":
-            return [self.take("regex").text[1:-1].replace(r"\/", "/")]
+            return [self.take("regex").text[1:-1]]
         return list(self.range())
 
     def place(self) -> list[Template]:
@@ -188,6 +193,8 @@ class _Parser:
         high = int(self.take("number", rule="a number").text) if self.has("..") else low
         if high < low:
             raise self.fail(f"{low}..{high} is empty; write the lower number first")
+        if high - low >= MOST:
+            raise self.fail(f"{low}..{high} stands for more than {MOST} numbers")
         return list(range(low, high + 1))
 
 

@@ -1,6 +1,6 @@
 """Template sets by name. Columns are ``word`` and ``pos``.
 
-simple    label bigrams; (label, word). The smallest useful set, the same for tagging and entities.
+simple    label bigrams, start and stop; (label, word). The same for tagging and entities.
 tagging   adds words around and (label before, label, word).
 entities  adds word and tag bigrams, orthography, affixes, length and Collins' formats.
 
@@ -41,8 +41,13 @@ collins(word[-1]) & collins(word) & collins(word[1])
 collins(word) & collins(word[1]) & collins(word[2])
 """
 
-_TAGGING = """\
+_LABELS = """\
 edge
+first
+last
+"""
+
+_TAGGING = """\
 edge: word
 word[-2..2]
 """
@@ -56,7 +61,7 @@ pos[1] & pos[2]
 """
 
 NAMED: dict[str, str] = {
-    "simple": "columns word\nedge\nword\n",
-    "tagging": "columns word\n" + _TAGGING,
-    "entities": "columns word pos\n" + _TAGGING + _NGRAMS + _ORTHOGRAPHY + _COLLINS,
+    "simple": "columns word\n" + _LABELS + "word\n",
+    "tagging": "columns word\n" + _LABELS + _TAGGING,
+    "entities": "columns word pos\n" + _LABELS + _TAGGING + _NGRAMS + _ORTHOGRAPHY + _COLLINS,
 }

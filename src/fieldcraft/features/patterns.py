@@ -1,7 +1,7 @@
 """Template files of CRF++ and Wapiti, read as they are.
 
-A line is a literal text with macros; its first letter says which labels it is joined with: ``U`` the
-label, ``B`` the label pair, ``*`` (Wapiti) both. Columns are positions. The macros:
+A line is a literal text with macros; its first letter says which labels it is joined with: ``U``
+the label, ``B`` the label pair, ``*`` (Wapiti) both. Columns are positions. The macros:
 
     %x[row,col]          the string of a column, row tokens to the right
     %t[row,col,"regex"]  "true" or "false": whether the expression is found in it      (Wapiti)
@@ -10,9 +10,12 @@ label, ``B`` the label pair, ``*`` (Wapiti) both. Columns are positions. The mac
     %x[@row,col]         counted from the start (1 is the first token) or, negative, from the end
 
 Outside the sequence CRF++ puts ``_B-1`` … ``_B+4``, Wapiti ``_x-1`` … ``_x+4`` and ``_x-#`` beyond.
-Wapiti's expressions are a small dialect: classes ``\\a \\d \\l \\p \\s \\u \\w`` (capital: the complement),
-``.``, ``^``, ``$``, ``?`` and a lazy ``*``; other characters stand for themselves. Its ``%x[*n,col]``
-(a row read from a column) is refused.
+Wapiti's expressions are a small dialect: classes ``\\a \\d \\l \\p \\s \\u \\w`` (capital: the
+complement), ``.``, ``^``, ``$``, ``?`` and a lazy ``*``; other characters stand for themselves. Its
+``%x[*n,col]`` (a row read from a column) is refused.
+
+Both tools know an attribute by its text alone: lines that differ only in rows (``U:%x[-1,0]``,
+``U:%x[0,0]``) share their attributes, a bag of words.
 """
 
 from __future__ import annotations
@@ -114,20 +117,32 @@ def _term(found: re.Match[str], where: str, format: str) -> Term:
         raise TemplateError(
             f'{where}: %x takes row and column, %t and %m also a "regex": {found[0]!r}'
         )
+    if mark == "@" and row == 0:
+        raise TemplateError(f"{where}: tokens are counted from 1: {found[0]!r}")
     if mark == "@" and row > 0:
-        row -= 1  # Wapiti counts tokens from 1
-    return Term("column", found["column"], _steps(found), offset=row, absolute=mark == "@")
+        row -= 1
+    return Term("column", found["column"], _steps(found, where), offset=row, absolute=mark == "@")
 
 
-def _steps(found: re.Match[str]) -> tuple[Step, ...]:
+def _steps(found: re.Match[str], where: str) -> tuple[Step, ...]:
     command = found["command"]
     names = {"t": "truth", "m": "extract_or_empty"}
     steps = []
     if command.lower() in names:
-        steps.append(Step(names[command.lower()], python_regex(found["regex"])))
+        steps.append(Step(names[command.lower()], _checked_regex(found["regex"], where)))
     if command.isupper():
         steps.append(Step("lower"))
     return tuple(steps)
+
+
+def _checked_regex(text: str, where: str) -> str:
+    expression = python_regex(text)
+    doubled = re.search(r"(?<!\\)(?:\\\\)*[*?][*?]", text) or text[:1] in ("*", "?")
+    if doubled:
+        raise TemplateError(
+            f"{where}: {text!r} is no regular expression of Wapiti's; escape * and ?"
+        )
+    return expression
 
 
 def python_regex(text: str) -> str:

@@ -92,7 +92,7 @@ def shape(w: str) -> str:
 
 
 def collins(w: str) -> str:
-    """Collins' word format: ``Hello`` -> ``Aa``, ``A.B.C.`` -> ``A.A.A.``, ``1,234.5`` -> ``0,0.0``."""
+    """Collins' format: ``Hello`` -> ``Aa``, ``A.B.C.`` -> ``A.A.A.``, ``1,234.5`` -> ``0,0.0``."""
     return _RUNS.sub(r"\1", _symbols(w, "A", "a", "0"))
 
 

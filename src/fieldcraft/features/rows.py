@@ -1,8 +1,8 @@
 """What users hand over as sequences, turned into columns of lists.
 
 A sequence is an object with ``.columns`` (a Corpus is a list of them), a dict of columns, or a list
-of tokens; a token is a dict, a tuple in the order of the templates' columns, or a plain string where
-there is one column. Out: ``columns[c][i]``, the list of strings of column c in sequence i.
+of tokens; a token is a dict, a tuple in the order of the templates' columns, or a plain string
+where there is one column. Out: ``columns[c][i]``, the list of strings of column c in sequence i.
 """
 
 from __future__ import annotations
@@ -23,20 +23,18 @@ class RowReader:
         self.templates = templates
         self.names = templates.named_columns
 
-    def read(self, X: Any) -> tuple[Columns, int]:
-        """The columns, and the number of sequences."""
+    def read(self, X: Any) -> Columns:
+        """The columns that the templates name, in that order."""
         if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
             raise InputError(
                 f"X must be a corpus or a list of sequences, not {type(X).__name__}; "
                 "put a single sequence in a list"
             )
         columns: Columns = [[] for _ in self.names]
-        n = 0
-        for sequence in X:
-            for column, words in zip(columns, self._sequence(sequence, n)):
+        for i, sequence in enumerate(X):
+            for column, words in zip(columns, self._sequence(sequence, i)):
                 column.append(words)
-            n += 1
-        return columns, n
+        return columns
 
     def _sequence(self, sequence: Any, i: int) -> list[list[str]]:
         named = getattr(sequence, "columns", sequence)
@@ -132,6 +130,7 @@ def _keys(token: Any) -> list[str]:
 def _missing(name: str, i: int, given: list[str], t: int | None = None) -> InputError:
     place = f"sequence {i}" if t is None else f"sequence {i}, token {t}"
     return InputError(
-        f"{place}: the templates look at column {name!r}, which is not there (given: {', '.join(given)}); "
+        f"{place}: the templates look at column {name!r}, which is not there "
+        f"(given: {', '.join(given)}); "
         "name the columns when reading the corpus, or change the templates"
     )

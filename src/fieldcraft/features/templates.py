@@ -9,8 +9,8 @@
     word[1]
     edge
 
-``str`` of a set parses back to an equal set. Sets read from files of CRF++ or Wapiti keep their lines
-and are positional: column ``"0"`` is the first of the corpus, whatever its name.
+``str`` of a set parses back to an equal set. Sets read from files of CRF++ or Wapiti keep their
+lines and are positional: column ``"0"`` is the first of the corpus, whatever its name.
 """
 
 from __future__ import annotations
@@ -88,7 +88,10 @@ class Templates:
     @classmethod
     def read(cls, path: str | os.PathLike[str], format: str = "auto") -> Templates:
         """Reads a file in this language or one of CRF++ or Wapiti ("auto" tells them apart)."""
-        text = Path(path).read_text(encoding="utf-8")
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise TemplateError(f"{os.fspath(path)}: cannot be read: {problem}") from None
         if format == "auto":
             format = looks_like_patterns(text) or "fieldcraft"
         return cls.parse(text, format=format, where=os.fspath(path))

@@ -57,6 +57,11 @@ def escape_slashes(pattern: str) -> str:
     return re.sub(r"\\.|/", lambda m: m.group() if len(m.group()) > 1 else r"\/", pattern)
 
 
+def unescape_slashes(pattern: str) -> str:
+    """The expression itself; what follows another backslash is left alone."""
+    return re.sub(r"\\.", lambda m: "/" if m.group() == r"\/" else m.group(), pattern)
+
+
 @dataclass(frozen=True)
 class Term:
     """One value at one offset. ``source``: column, gazetteer, first, last or constant."""
@@ -182,18 +187,19 @@ def checked_argument(name: str, argument: Argument) -> Argument:
         raise TemplateError(f"{name} takes a column only, not also {argument!r}")
     if wanted == "length" and not (isinstance(argument, int) and argument > 0):
         raise TemplateError(f"{name} takes a column and a length of 1 or more, not {argument!r}")
-    if wanted == "regex":
-        _check_regex(name, argument)
-    return argument
+    return _checked_regex(name, argument) if wanted == "regex" else argument
 
 
-def _check_regex(name: str, argument: Argument) -> None:
-    if not isinstance(argument, str):
-        raise TemplateError(f"{name} takes a column and a /regular expression/, not {argument!r}")
+def _checked_regex(name: str, argument: Argument) -> str:
+    if not isinstance(argument, str) or "\n" in argument:
+        raise TemplateError(
+            f"{name} takes a column and a /regular expression/ of one line, not {argument!r}"
+        )
     try:
         re.compile(argument)
     except re.error as problem:
         raise TemplateError(f"{name}: /{argument}/ is no regular expression: {problem}") from None
+    return unescape_slashes(argument)
 
 
 def lower(template: Template) -> Template:

@@ -1,0 +1,207 @@
+"""From what users have to frozen integer arrays: no string passes this line.
+
+Encoder: sequences -> attribute ids. Labels -> numbers. Both together -> the feature index, one row per
+weight. Everything later works on these arrays alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+from fieldcraft.errors import InputError
+from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.free import FreeFeatures
+from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.templates import Templates
+
+
+class TemplateLike(Protocol):
+    """What the feature index needs to know of a template."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def window(self) -> tuple[int, int]: ...
+    @property
+    def part(self) -> str: ...
+
+
+class Encoder(Protocol):
+    """Sequences -> attribute ids, growing in training and frozen afterwards."""
+
+    @property
+    def n_attributes(self) -> int: ...
+    @property
+    def edge_bias(self) -> bool: ...
+    @property
+    def attribute_template(self) -> NDArray[np.int32]: ...
+    @property
+    def templates(self) -> Iterable[TemplateLike]: ...
+    def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded: ...
+    def attribute_text(self, ids: Iterable[int]) -> list[str]: ...
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]: ...
+
+
+ENCODERS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
+
+
+def make_encoder(
+    templates: Any,
+    *,
+    gazetteers: Any = None,
+    hash_size: int | None = None,
+    edge_prefix: str | None = None,
+) -> Encoder:
+    """The encoder for a template set (or a name of one), or for free features with None."""
+    if templates is None:
+        if gazetteers is not None:
+            raise InputError("gazetteers are used by templates; pass templates= too")
+        return FreeFeatures(hash_size=hash_size, edge_prefix=edge_prefix)
+    if edge_prefix is not None:
+        raise InputError("edge_prefix is for free features; in templates write `edge: ...`")
+    return TemplateFeatures(Templates.resolve(templates), gazetteers=gazetteers, hash_size=hash_size)
+
+
+class FeatureRules(NamedTuple):
+    """Which label configurations get a weight: those seen in training, or all of them."""
+
+    all_states: bool
+    all_transitions: bool
+
+
+FEATURES = {
+    "supported": FeatureRules(all_states=False, all_transitions=False),
+    "all": FeatureRules(all_states=True, all_transitions=True),
+    "all_states": FeatureRules(all_states=True, all_transitions=False),
+    "all_transitions": FeatureRules(all_states=False, all_transitions=True),
+}
+
+
+@dataclass(frozen=True)
+class Design:
+    """A labelled corpus as arrays: attribute ids, gold states, and the features they support."""
+
+    encoded: Encoded
+    gold: NDArray[np.int32]  # [tokens]
+    index: FeatureIndex
+    frequency: NDArray[np.int64]  # [A] occurrences of each attribute
+
+    @property
+    def n_sequences(self) -> int:
+        return len(self.encoded.offsets) - 1
+
+
+def build_design(
+    encoder: Encoder,
+    encoded: Encoded,
+    gold: NDArray[np.int32],
+    n_labels: int,
+    *,
+    features: str = "supported",
+    min_count: int = 1,
+) -> Design:
+    """Count what the corpus supports and lay the feature index over it."""
+    if features not in FEATURES:
+        raise InputError(f"features={features!r}; choose one of {', '.join(FEATURES)}")
+    if min_count < 1:
+        raise InputError(f"min_count is {min_count}; it must be at least 1")
+    rules = FEATURES[features]
+    templates = list(encoder.templates)
+    of_attribute = encoder.attribute_template  # [A]
+    on_edge = np.array([t.part == "edge" for t in templates], np.uint8)[of_attribute]
+    attribute, previous, label, count, family = _core.count_features(
+        native_tokens(encoded),
+        encoder.n_attributes,
+        on_edge if on_edge.any() else None,
+        gold,
+        n_labels,
+        rules.all_states,
+        rules.all_transitions,
+        encoder.edge_bias,
+        min_count,
+    )
+    template = np.full(len(label), -1, np.int32)
+    template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
+    windows = np.array([t.window for t in templates], np.int32).reshape(-1, 2)
+    index = FeatureIndex(
+        attribute, previous, label, template, count, family, windows, encoder.n_attributes
+    )
+    frequency = np.bincount(encoded.attributes, minlength=encoder.n_attributes).astype(np.int64)
+    return Design(encoded, gold, index, frequency)
+
+
+def native_tokens(encoded: Encoded) -> Any:
+    """The core's view of encoded tokens; it checks every offset and id."""
+    return _core.Tokens(*encoded)
+
+
+def native_columns(index: FeatureIndex) -> Any:
+    """The core's view of a feature index."""
+    return _core.Columns(index.n_attributes, index.attribute, index.previous, index.label)
+
+
+def label_names(y: Sequence[Sequence[str]]) -> list[str]:
+    """The labels that occur, sorted."""
+    names: set[str] = set()
+    for labels in y:
+        names.update(labels)
+    return sorted(names)
+
+
+def encode_labels(
+    y: Sequence[Sequence[str]], names: Sequence[str], offsets: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Numbers of the labels [tokens]; checks that each sequence has as many as it has tokens."""
+    number = {name: i for i, name in enumerate(names)}
+    lengths = np.fromiter((len(labels) for labels in y), np.int64, len(y))
+    wrong = np.flatnonzero(lengths != np.diff(offsets))
+    if len(wrong):
+        i = int(wrong[0])
+        raise InputError(
+            f"sequence {i}: {lengths[i]} labels for {offsets[i + 1] - offsets[i]} tokens; "
+            "each token needs one label"
+        )
+    try:
+        flat = [number[label] for labels in y for label in labels]
+    except KeyError:
+        _refuse_unknown(y, number)
+        raise
+    return np.array(flat, np.int32)
+
+
+def _refuse_unknown(y: Sequence[Sequence[str]], number: dict[str, int]) -> None:
+    for i, labels in enumerate(y):
+        for t, label in enumerate(labels):
+            if label not in number:
+                raise InputError(
+                    f"sequence {i}, token {t}: label {label!r} was not seen in training; "
+                    "relabel it or train with it"
+                )
+
+
+def check_labels(X_length: int, y: Any) -> list[Any]:
+    """y as a list of label lists, as many as there are sequences, or an InputError."""
+    if isinstance(y, (str, bytes, dict)) or not hasattr(y, "__iter__"):
+        raise InputError(f"y is a {type(y).__name__}; it must be a list of label lists")
+    labels = y if isinstance(y, list) else list(y)
+    if len(labels) != X_length:
+        raise InputError(f"X has {X_length} sequences and y has {len(labels)}; they must agree")
+    for i, sequence in enumerate(labels):
+        if isinstance(sequence, (str, bytes)) or not hasattr(sequence, "__len__"):
+            raise InputError(
+                f"y[{i}] is a {type(sequence).__name__}; each sequence needs a list of labels"
+            )
+        for t, label in enumerate(sequence):
+            if not isinstance(label, str):
+                raise InputError(
+                    f"sequence {i}, token {t}: label {label!r} is a {type(label).__name__}; "
+                    "labels are strings: use str(label)"
+                )
+    return labels

@@ -1,0 +1,95 @@
+"""The feature index: one row per weight, every column a NumPy array.
+
+A feature is an attribute (or nothing) together with a label configuration; it owns one weight. Masks
+and vectors over this table are how experts, priors and inspection speak of weights.
+
+Layout: all columns have length F, the number of weights. Rows never move: an index grows only by
+appending, so ids stay valid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FeatureIndex:
+    """Columns of the features of a model.
+
+    Parameters
+    ----------
+    attribute : id of the attribute, -1 for features without one (label pairs)
+    previous : previous label, -1 for features of the current label only
+    label : current label
+    template : number of the template that yields the attribute, -1 without attribute
+    count : training positions where the feature holds
+    family : training positions where its observation holds, whatever the labels
+    windows : [templates, 2] first and last offset that each template looks at
+    """
+
+    attribute: Ints
+    previous: Ints
+    label: Ints
+    template: Ints
+    count: Counts
+    family: Counts
+    windows: Ints
+    n_attributes: int
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @cached_property
+    def window(self) -> Ints:
+        """[F, 2] first and last position, relative to the token, that a feature looks at."""
+        pairs = np.where(self.previous >= 0, -1, 0).astype(np.int32)  # [F] labels it looks at
+        seen = np.zeros((len(self), 2), np.int32)
+        observed = self.template >= 0
+        seen[observed] = self.windows[self.template[observed]]
+        seen[:, 0] = np.where(observed, np.minimum(seen[:, 0], pairs), pairs)
+        seen[:, 1] = np.where(observed, np.maximum(seen[:, 1], 0), 0)
+        return seen
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal digests mean the same features in the same order."""
+        hasher = hashlib.sha256(str(self.n_attributes).encode())
+        for column in (self.attribute, self.previous, self.label, self.template):
+            hasher.update(np.ascontiguousarray(column).tobytes())
+        return hasher.hexdigest()
+
+    @property
+    def is_edge(self) -> NDArray[np.bool_]:
+        """[F] does the feature look at the previous label."""
+        return self.previous >= 0
+
+    def select(self, mask: NDArray[np.bool_]) -> FeatureIndex:
+        """The rows where ``mask`` holds."""
+        kept = {name: getattr(self, name)[mask] for name in COLUMNS}
+        return FeatureIndex(**kept, windows=self.windows, n_attributes=self.n_attributes)
+
+    def append(self, other: FeatureIndex) -> FeatureIndex:
+        """This index followed by the rows of ``other`` that it does not have yet."""
+        fresh = ~np.isin(other.keys(), self.keys())
+        joined = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)[fresh]])
+            for name in COLUMNS
+        }
+        n_attributes = max(self.n_attributes, other.n_attributes)
+        return FeatureIndex(**joined, windows=other.windows, n_attributes=n_attributes)
+
+    def keys(self) -> NDArray[np.void]:
+        """[F] one comparable value per feature: attribute, previous and current label."""
+        rows = np.stack([self.attribute, self.previous, self.label], axis=1)
+        return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * 3))).ravel()
+
+
+COLUMNS = ("attribute", "previous", "label", "template", "count", "family")

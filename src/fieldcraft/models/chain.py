@@ -1,0 +1,302 @@
+"""ChainCRF: the linear-chain conditional random field.
+
+    p(y | x) = exp(sum of weights of the features that hold) / Z(x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import design as design_
+from fieldcraft.corpus import Span
+from fieldcraft.errors import InputError
+from fieldcraft.evaluation.metrics import resolve_metric
+from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.index import FeatureIndex
+from fieldcraft.models.estimator import Estimator
+from fieldcraft.models.fitting import Fitting
+from fieldcraft.models.inputs import encode, labels_of
+from fieldcraft.models.spans import SpanWindows
+from fieldcraft.optimisers.loop import Record
+from fieldcraft.potentials import ChainWeights
+from fieldcraft.structures import queries
+from fieldcraft.structures.answers import Decoding
+from fieldcraft.threads import resolve_jobs
+
+Floats = NDArray[np.float64]
+
+
+class ChainCRF(Estimator):
+    """Linear-chain conditional random field.
+
+    Parameters
+    ----------
+    templates : what the model looks at: a named set ("simple", "tagging", "entities"), template text,
+        a Templates object, or None when X holds features
+    prior : penalty on the weights: "gaussian", "laplacian", "elastic_net", an object, or None
+    optimiser : "auto", "lbfgs", "owlqn", or an object with settings
+    objective : None for likelihood
+    features : "supported" (configurations seen in training), "all", "all_states", "all_transitions"
+    min_count : features seen less often are left out
+    states : "labels"
+    decoding : "viterbi" (the best labelling) or "posterior" (the best label at each position)
+    metric : held-out score: "auto" is span F if the labels form a scheme, else token accuracy
+    gazetteers : for templates that name them
+    hash_size : hash attributes into so many ids instead of remembering them
+    edge_prefix : free features whose name begins so are seen with the label pair
+    n_jobs : threads; None uses all allowed cores
+    random_state : seed of sample()
+    verbose : show progress
+
+    Examples
+    --------
+    >>> X = [[["w=the", "first"], ["w=dog"]], [["w=a", "first"], ["w=cat"]]]
+    >>> y = [["DET", "NOUN"], ["DET", "NOUN"]]
+    >>> crf = ChainCRF().fit(X, y)
+    >>> crf.predict([[["w=the"], ["w=cat"]]]).tolist()
+    [['DET', 'NOUN']]
+    """
+
+    classes_: NDArray[np.object_]
+    weights_: Floats
+    features_: FeatureIndex
+    training_log_: list[Record]
+    objective_value_: float
+    stop_reason_: str
+    converged_: bool
+    n_iter_: int
+
+    def __init__(
+        self,
+        templates: Any = None,
+        *,
+        prior: Any = "gaussian",
+        optimiser: Any = "auto",
+        objective: Any = None,
+        features: str = "supported",
+        min_count: int = 1,
+        states: str = "labels",
+        decoding: str = "viterbi",
+        metric: Any = "auto",
+        gazetteers: Any = None,
+        hash_size: int | None = None,
+        edge_prefix: str | None = None,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.templates = templates
+        self.prior = prior
+        self.optimiser = optimiser
+        self.objective = objective
+        self.features = features
+        self.min_count = min_count
+        self.states = states
+        self.decoding = decoding
+        self.metric = metric
+        self.gazetteers = gazetteers
+        self.hash_size = hash_size
+        self.edge_prefix = edge_prefix
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- training ---------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        patience: int | None = None,
+        keep_best: bool = False,
+        max_seconds: float | None = None,
+        feature_mask: Any = None,
+        snapshot: Any = None,
+        snapshot_every: int = 10,
+        resume: bool = False,
+        callbacks: Iterable[Callable[[Record], Any]] = (),
+    ) -> ChainCRF:
+        """Train on sequences with their labels.
+
+        Parameters
+        ----------
+        X, y : sequences and label lists; or a labelled Corpus and no y
+        sample_weight : [N] how much each sequence counts
+        X_dev, y_dev : held-out data, scored after each iteration
+        patience : stop after so many iterations without a better held-out score, keep the best weights
+        keep_best : keep the best weights without stopping early
+        max_seconds : stop when the time is up
+        feature_mask : [F] True for weights that may differ from zero, or a function of the feature index
+        snapshot : file to which the training state is written every ``snapshot_every`` iterations
+        resume : go on from ``snapshot``
+        callbacks : called with each iteration's record; True stops
+        """
+        Fitting(self).run(
+            X,
+            y,
+            sample_weight=sample_weight,
+            dev=None if X_dev is None else (X_dev, y_dev),
+            feature_mask=feature_mask,
+            snapshot=snapshot,
+            resume=resume,
+            control={
+                "patience": patience,
+                "keep_best": keep_best,
+                "max_seconds": max_seconds,
+                "snapshot_every": snapshot_every,
+                "callbacks": tuple(callbacks),
+            },
+        )
+        return self
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[np.object_]:
+        """Labels: a one-dimensional object array of label lists."""
+        encoded, potentials = self._apply(X)
+        return self._lists(self._states(potentials), encoded.offsets)
+
+    def decode(self, X: Any) -> list[Decoding]:
+        """Labels with their log-probability, one Decoding per sequence."""
+        encoded, potentials = self._apply(X)
+        states = self._states(potentials)
+        log_z = queries.log_partition(potentials, self._jobs())
+        value = queries.score(potentials, states, self._jobs()) - log_z
+        exact = self.decoding == "viterbi"
+        return [
+            Decoding(labels, float(v), exact, 0.0 if exact else float("nan"), self.decoding)
+            for labels, v in zip(self._lists(states, encoded.offsets), value)
+        ]
+
+    def predict_proba(self, X: Any) -> NDArray[np.object_]:
+        """Marginal probabilities: an object array of [T, Y] arrays in the order of ``classes_``."""
+        encoded, potentials = self._apply(X)
+        node = queries.node_marginals(potentials, self._jobs())
+        out = np.empty(len(encoded.offsets) - 1, object)
+        for i, (first, last) in enumerate(_ranges(encoded)):
+            out[i] = node[first:last]
+        return out
+
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """Marginal probabilities as lists of dicts: label -> probability."""
+        names = self.classes_.tolist()
+        return [[dict(zip(names, row)) for row in p.tolist()] for p in self.predict_proba(X)]
+
+    def k_best(self, X: Any, k: int) -> list[list[tuple[list[str], float]]]:
+        """Per sequence the k most probable labelings with their log-probabilities."""
+        _, potentials = self._apply(X)
+        log_z = queries.log_partition(potentials, self._jobs())
+        return [
+            [(self.classes_[path].tolist(), float(s - z)) for path, s in zip(paths, scores)]
+            for (paths, scores), z in zip(queries.k_best(potentials, k, self._jobs()), log_z)
+        ]
+
+    def sample(self, X: Any, n: int) -> list[list[list[str]]]:
+        """Per sequence n labelings drawn from p(y | x); fixed by ``random_state``."""
+        _, potentials = self._apply(X)
+        drawn = queries.sample(potentials, n, self.random_state, self._jobs())
+        return [self.classes_[paths].tolist() for paths in drawn]
+
+    def log_partition(self, X: Any) -> Floats:
+        """log Z of each sequence [N]."""
+        return queries.log_partition(self._apply(X)[1], self._jobs())
+
+    def log_probability(self, X: Any, y: Any = None) -> Floats:
+        """log p(y | x) of each sequence [N]; -inf is not possible: unknown labels are refused."""
+        encoded, potentials = self._apply(X)
+        gold = design_.encode_labels(labels_of(X, y), self.classes_.tolist(), encoded.offsets)
+        score = queries.score(potentials, gold, self._jobs())
+        return score - queries.log_partition(potentials, self._jobs())
+
+    def entropy(self, X: Any) -> Floats:
+        """Entropy of p(y | x) of each sequence [N], in nats."""
+        return queries.entropy(self._apply(X)[1], self._jobs())
+
+    def span_probability(self, X: Any, spans: Sequence[Iterable[Any]]) -> list[list[float]]:
+        """Probability of each span; ``spans`` has a list of (start, end, label) per sequence.
+
+        If the labels form a scheme (IOB, IOBES …) that is the probability that the span is an entity of the
+        labelling, not longer and not shorter; else that all its positions have the label.
+        """
+        encoded, potentials = self._apply(X)
+        lengths = np.diff(encoded.offsets)
+        if len(spans) != len(lengths):
+            raise InputError(f"{len(spans)} lists of spans for {len(lengths)} sequences")
+        asked = [(i, Span(*span)) for i, listed in enumerate(spans) for span in listed]
+        windows = SpanWindows(self.classes_.tolist())
+        cases = [windows.of(*span, int(lengths[i])) for i, span in asked]
+        found = iter(queries.spans(potentials, [i for i, _ in asked], cases, self._jobs()))
+        return [[next(found) for _ in listed] for listed in spans]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Token accuracy."""
+        gold = labels_of(X, y)
+        return float(resolve_metric("token_accuracy", gold)(gold, list(self.predict(X))))
+
+    # -- persistence ------------------------------------------------------------------------------
+
+    def save(self, path: Any, *, compact: bool = False) -> None:
+        """Write the model to one file; ``compact`` leaves out counts."""
+        from fieldcraft.models.persistence import save
+
+        save(self, path, compact=compact)
+
+    def __getstate__(self) -> dict[str, Any]:
+        from fieldcraft.models.persistence import freeze
+
+        return freeze(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from fieldcraft.models.persistence import thaw
+
+        thaw(self, state)
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _jobs(self) -> int:
+        return resolve_jobs(self.n_jobs)
+
+    def _settle(
+        self,
+        encoder: design_.Encoder,
+        index: FeatureIndex,
+        weights: Floats,
+        classes: Sequence[str],
+    ) -> None:
+        """Become fitted: everything that answers need, ready to be shared between threads."""
+        self.encoder_ = encoder
+        self.features_ = index
+        self.classes_ = np.array([*classes, None], object)[:-1]
+        self.weights_ = weights
+        self._scorer = ChainWeights(index, weights, len(classes), n_jobs=self._jobs())
+
+    def _apply(self, X: Any) -> tuple[Encoded, Any]:
+        self._require_fitted()
+        encoded = encode(X, self.encoder_, grow=False, n_threads=self._jobs())
+        return encoded, self._scorer.apply(encoded)
+
+    def _states(self, potentials: Any) -> NDArray[np.int32]:
+        if self.decoding not in queries.DECODINGS:
+            names = ", ".join(queries.DECODINGS)
+            raise InputError(f"decoding={self.decoding!r}; choose one of {names}")
+        return queries.DECODINGS[self.decoding](potentials, self._jobs())
+
+    def _lists(self, states: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.object_]:
+        labels = self.classes_[states].tolist()
+        out = np.empty(len(offsets) - 1, object)
+        bounds = offsets.tolist()
+        out[:] = [labels[a:b] for a, b in zip(bounds, bounds[1:])] or None
+        return out
+
+
+def _ranges(encoded: Encoded) -> Iterable[tuple[int, int]]:
+    bounds = encoded.offsets.tolist()
+    return zip(bounds, bounds[1:])

@@ -1,0 +1,146 @@
+"""One call of fit: from sequences to settled weights.
+
+Encode, index, set up the problem, run the loop. The estimator is changed only at the end, so that a
+failure or a second Ctrl-C leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import design as design_
+from fieldcraft.errors import InputError
+from fieldcraft.evaluation.metrics import resolve_metric
+from fieldcraft.models.inputs import encode, labels_of
+from fieldcraft.models.progress import Progress
+from fieldcraft.objectives import resolve_objective
+from fieldcraft.optimisers import resolve_optimiser
+from fieldcraft.optimisers.loop import Control, Loop
+from fieldcraft.optimisers.problem import ChainProblem, check_mask, check_weights
+from fieldcraft.potentials import ChainWeights
+from fieldcraft.priors import resolve_prior
+from fieldcraft.store.snapshots import read_snapshot, write_snapshot
+from fieldcraft.structures import queries
+
+if TYPE_CHECKING:
+    from fieldcraft.models.chain import ChainCRF
+
+Floats = NDArray[np.float64]
+
+
+class Fitting:
+    """Training of one ChainCRF."""
+
+    def __init__(self, crf: ChainCRF) -> None:
+        self.crf = crf
+        self.n_jobs = crf._jobs()
+        if crf.states != "labels":
+            raise InputError(f"states={crf.states!r}; only 'labels' is there yet")
+
+    def run(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any,
+        dev: tuple[Any, Any] | None,
+        feature_mask: Any,
+        snapshot: Any,
+        resume: bool,
+        control: dict[str, Any],
+    ) -> None:
+        """Train and settle the estimator."""
+        crf = self.crf
+        prior, _ = resolve_prior(crf.prior), resolve_objective(crf.objective)
+        optimiser = resolve_optimiser(crf.optimiser, prior)
+        if resume and snapshot is None:
+            raise InputError("resume=True needs snapshot=, the file to go on from")
+        labels = labels_of(X, y)
+        encoder = design_.make_encoder(
+            crf.templates,
+            gazetteers=crf.gazetteers,
+            hash_size=crf.hash_size,
+            edge_prefix=crf.edge_prefix,
+        )
+        design = self._design(encoder, X, labels)
+        weights = check_weights(sample_weight, design.n_sequences)
+        mask = feature_mask(design.index) if callable(feature_mask) else feature_mask
+        problem = ChainProblem(
+            design,
+            len(self.classes),
+            prior,
+            sequence_weights=weights,
+            mask=check_mask(mask, len(design.index)),
+            n_jobs=self.n_jobs,
+        )
+        held_out = None if dev is None else self._held_out(encoder, design, *dev)
+        digest = _digest(design, weights, prior.settings(), optimiser)
+        resumed = read_snapshot(snapshot, digest) if resume else None
+        progress = Progress(optimiser.max_iterations) if crf.verbose else None
+        shown = (*control.pop("callbacks"), *((progress,) if progress else ()))
+        save = None if snapshot is None else lambda state: write_snapshot(snapshot, digest, state)
+        loop = Loop(
+            optimiser.start(problem, np.zeros(problem.n_variables)),
+            Control(held_out=held_out, snapshot=save, callbacks=shown, **control),
+        )
+        index = design.index
+        del design, problem
+        outcome = loop.go(resumed)
+        if progress:
+            progress.close(outcome.reason)
+        del loop.run  # the optimiser's vectors are no longer needed
+        crf._settle(encoder, index, np.array(outcome.weights), self.classes)
+        crf.optimiser_, crf.prior_ = optimiser, prior
+        crf.training_log_, crf.objective_value_ = outcome.records, outcome.objective
+        crf.stop_reason_, crf.converged_ = outcome.reason, outcome.converged
+        crf.n_iter_ = len(outcome.records)
+
+    def _design(self, encoder: design_.Encoder, X: Any, labels: list[Any]) -> design_.Design:
+        encoded = encode(X, encoder, grow=True, n_threads=self.n_jobs)
+        if encoded.offsets[-1] == 0:
+            raise InputError("there is nothing to learn from: X holds no tokens")
+        self.classes = design_.label_names(labels)
+        gold = design_.encode_labels(labels, self.classes, encoded.offsets)
+        crf = self.crf
+        design = design_.build_design(
+            encoder, encoded, gold, len(self.classes), features=crf.features, min_count=crf.min_count
+        )
+        if len(design.index) == 0:
+            raise InputError(
+                "no feature is left to learn; lower min_count or give the tokens attributes"
+            )
+        return design
+
+    def _held_out(self, encoder: design_.Encoder, design: design_.Design, X: Any, y: Any) -> Any:
+        """weights -> score on held-out data; labels unknown to training count as errors."""
+        gold_labels = labels_of(X, y)
+        encoded = encode(X, encoder, grow=False, n_threads=self.n_jobs)
+        names = [*self.classes, *sorted(set(design_.label_names(gold_labels)) - set(self.classes))]
+        gold = design_.encode_labels(gold_labels, names, encoded.offsets)
+        metric = resolve_metric(self.crf.metric, gold_labels).on_ids(names)
+        index, n_states, n_jobs = design.index, len(self.classes), self.n_jobs
+        decode = queries.DECODINGS[self.crf.decoding]
+
+        def score(weights: Floats) -> float:
+            scorer = ChainWeights(index, weights, n_states, n_jobs=n_jobs)
+            return float(metric(gold, decode(scorer.apply(encoded), n_jobs), encoded.offsets))
+
+        return score
+
+
+def _digest(
+    design: design_.Design, weights: Floats | None, prior: dict[str, Any], optimiser: Any
+) -> str:
+    """Tells whether a snapshot belongs to this training: data, features, penalty, optimiser."""
+    settings = {k: v for k, v in vars(optimiser).items() if k != "max_iterations"}
+    hasher = hashlib.sha256(f"{prior}{type(optimiser).__name__}{settings}".encode())
+    hasher.update(design.index.digest.encode())
+    parts = [*design.encoded, design.gold, weights]
+    for part in parts:
+        if part is not None:
+            hasher.update(np.ascontiguousarray(part).tobytes())
+    return hasher.hexdigest()

@@ -1,0 +1,49 @@
+"""What users hand to fit and predict -> encoded sequences and labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fieldcraft.corpus import Corpus
+from fieldcraft.design import Encoder, check_labels
+from fieldcraft.errors import InputError
+from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.free import FreeFeatures
+
+
+def sequences_of(X: Any, encoder: Encoder) -> Any:
+    """X in the form that the encoder reads."""
+    if isinstance(X, Corpus) and isinstance(encoder, FreeFeatures):
+        features = [sequence.attributes for sequence in X]
+        if any(f is None for f in features):
+            raise InputError(
+                "a corpus of columns needs templates: pass templates= (for example 'entities')"
+            )
+        return features
+    return X
+
+
+def labels_of(X: Any, y: Any) -> list[Any]:
+    """The label lists: y, or those of the corpus."""
+    if y is None:
+        if not isinstance(X, Corpus):
+            raise InputError("y is missing: pass fit(X, y), or fit(corpus) with a labelled corpus")
+        return list(X.labels)
+    return check_labels(_length(X), y)
+
+
+def _length(X: Any) -> int:
+    try:
+        return len(X)
+    except TypeError:
+        raise InputError(
+            f"X is a {type(X).__name__}; it must be a list of sequences (turn generators into lists)"
+        ) from None
+
+
+def encode(X: Any, encoder: Encoder, *, grow: bool, n_threads: int = 1) -> Encoded:
+    """Attribute ids of X."""
+    encoded = encoder.encode(sequences_of(X, encoder), grow=grow, n_threads=n_threads)
+    return Encoded(*(None if a is None else np.ascontiguousarray(a) for a in encoded))

@@ -1,0 +1,95 @@
+"""The limited-memory inverse Hessian, and the direction it gives.
+
+The last m steps s_i = w_{i+1} - w_i and gradient changes y_i. The two-loop recursion needs only inner
+products of g, s and y, so it runs on a table of them; the vectors are read twice per iteration, once
+for the products with the newest pair and the gradient, once to combine them into the direction.
+
+    d = -H g = -(sum of coefficients * (g, s_0 .. s_{m-1}, y_0 .. y_{m-1}))
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+
+Floats = NDArray[np.float64]
+
+
+class History:
+    """The last ``memory`` pairs in slots, with their table of inner products."""
+
+    def __init__(self, memory: int, n: int, n_jobs: int) -> None:
+        self.s = np.zeros((memory, n))  # [m, n] steps, by slot
+        self.y = np.zeros((memory, n))  # [m, n] gradient changes, by slot
+        self.products = np.zeros((2 * memory, 2 * memory))  # of all s, then all y
+        self.order: list[int] = []  # live slots, oldest first
+        self.n_jobs = n_jobs
+        self.memory = memory
+
+    def push(self, weights: Floats, new: Floats, gradient: Floats, new_gradient: Floats) -> None:
+        """Remember the step from weights to new, in a free slot or that of the oldest."""
+        free = [k for k in range(self.memory) if k not in self.order]
+        k = free[0] if free else self.order.pop(0)
+        _core.remember(weights, new, gradient, new_gradient, self.s[k], self.y[k], self.n_jobs)
+        self.order.append(k)
+
+    def clear(self) -> None:
+        """Forget everything: the next direction is steepest descent."""
+        self.order = []
+
+    def direction(self, gradient: Floats, out: Floats) -> None:
+        """-H g into ``out``. A newest pair without positive curvature is forgotten."""
+        if self.order:
+            m, k = max(self.order) + 1, self.order[-1]
+            found = _core.history_products(self.s, self.y, m, k, gradient, self.n_jobs)
+            slots = [*range(m), *range(self.memory, self.memory + m)]
+            with_g, with_s, with_y = found
+            self.products[k, slots] = self.products[slots, k] = with_s
+            self.products[self.memory + k, slots] = self.products[slots, self.memory + k] = with_y
+            if self.products[k, self.memory + k] > 1e-300:
+                g_dot = np.zeros(2 * self.memory)
+                g_dot[slots] = with_g
+                c = self._two_loops(g_dot)
+                used = -np.concatenate([c[:1], c[1:][slots]])
+                _core.combine(used, gradient, self.s, self.y, m, out, self.n_jobs)
+                return
+            self.order.pop()
+            self.direction(gradient, out)
+            return
+        np.negative(gradient, out=out)
+
+    def _two_loops(self, g_dot: Floats) -> Floats:
+        """Coefficients [1 + 2 memory] of H g on g, s and y."""
+        m, table, newest = self.memory, self.products, self.order[-1]
+        c = np.zeros(1 + 2 * m)  # of the running vector: g, s, y
+        c[0] = 1.0
+        alpha = {}
+        for i in reversed(self.order):
+            dot = c[0] * g_dot[i] + table[i] @ c[1:]
+            alpha[i] = dot / table[i, m + i]
+            c[1 + m + i] -= alpha[i]
+        c *= table[newest, m + newest] / table[m + newest, m + newest]  # size of H along y
+        for i in self.order:
+            dot = c[0] * g_dot[m + i] + table[m + i] @ c[1:]
+            c[1 + i] += alpha[i] - dot / table[i, m + i]
+        return c
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        """Everything needed to go on bit for bit."""
+        m = max(self.order, default=-1) + 1
+        return {
+            "history_s": self.s[:m],
+            "history_y": self.y[:m],
+            "history_products": self.products,
+            "history_order": np.array(self.order, np.int64),
+        }
+
+    def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
+        """Undo ``state``."""
+        self.order = [int(k) for k in state["history_order"]]
+        m = len(state["history_s"])
+        self.s[:m] = state["history_s"]
+        self.y[:m] = state["history_y"]
+        self.products[:] = state["history_products"]

@@ -1,0 +1,75 @@
+"""L-BFGS: quasi-Newton with limited memory and a strong Wolfe line search, for smooth objectives."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+from fieldcraft import _core
+from fieldcraft.optimisers.line_search import Point, wolfe_step
+from fieldcraft.optimisers.run import Floats, Problem, Run
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """Settings of L-BFGS.
+
+    Parameters
+    ----------
+    max_iterations : stop after that many
+    memory : number of remembered steps
+    tolerance : stop when |gradient| <= tolerance * max(1, |w|)
+    objective_tolerance : stop when the objective fell by less than this fraction over ``period`` iterations
+    period : see objective_tolerance
+    max_trials : evaluations that one line search may use
+    """
+
+    max_iterations: int = 1000
+    memory: int = 6
+    tolerance: float = 1e-5
+    objective_tolerance: float = 1e-6
+    period: int = 10
+    max_trials: int = 20
+
+    name = "lbfgs"
+
+    def start(self, problem: Problem, weights: Floats) -> LBFGSRun:
+        """A run from ``weights``."""
+        return LBFGSRun(self, problem, weights)
+
+
+class LBFGSRun(Run):
+    """L-BFGS under way."""
+
+    def step(self) -> bool:
+        """Direction, line search, update; steepest descent once if that fails."""
+        self.history.direction(self.gradient, self.towards)
+        if self._search():
+            return True
+        if self.history.order:
+            self.history.clear()
+            self.history.direction(self.gradient, self.towards)
+            if self._search():
+                return True
+        self.why_stuck = "no step lowers the objective any more: its last digits are reached"
+        return False
+
+    def _search(self) -> bool:
+        slope = self.dot(self.gradient, self.towards)
+        if not slope < 0.0:
+            return False
+        first = 1.0 if self.history.order else 1.0 / math.sqrt(-slope)
+        start = Point(0.0, self.value, slope)
+        found = wolfe_step(self._at, start, first, self.settings.max_trials)
+        if found is None:
+            return False
+        self.accept(found.value)
+        return True
+
+    def _at(self, step: float) -> tuple[float, float]:
+        _core.advance(self.weights, step, self.towards, self.trial, self.problem.n_jobs)
+        value = self.evaluate(self.trial, self.trial_gradient)
+        return value, self.dot(self.trial_gradient, self.towards)
+
+

@@ -1,0 +1,213 @@
+"""The loop around an optimisation: records, stopping rules, held-out score, snapshots, Ctrl-C."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.errors import InputError
+from fieldcraft.optimisers.run import Run
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What an iteration left behind."""
+
+    iteration: int
+    objective: float
+    gradient_norm: float
+    seconds: float
+    evaluations: int
+    held_out: float | None = None
+    active: int | None = None
+
+
+@dataclass
+class Control:
+    """When to stop and what to do after each iteration.
+
+    held_out : weights -> score on data not trained on
+    patience : stop after that many iterations without a better held-out score; the best weights are kept
+    keep_best : keep the weights with the best held-out score even without patience
+    max_seconds : stop when that much wall time has passed
+    snapshot : called with the run's state every ``snapshot_every`` iterations
+    callbacks : called with each record; one that returns True stops training
+    """
+
+    held_out: Callable[[Floats], float] | None = None
+    patience: int | None = None
+    keep_best: bool = False
+    max_seconds: float | None = None
+    snapshot: Callable[[dict[str, Any]], None] | None = None
+    snapshot_every: int = 10
+    callbacks: tuple[Callable[[Record], Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.held_out is None and (self.patience is not None or self.keep_best):
+            raise InputError("patience and keep_best need a held-out set: pass X_dev and y_dev")
+        if self.patience is not None and self.patience < 1:
+            raise InputError(f"patience is {self.patience}; it must be at least 1")
+        if self.snapshot_every < 1:
+            raise InputError(f"snapshot_every is {self.snapshot_every}; it must be at least 1")
+
+
+@dataclass
+class Outcome:
+    """How a training ended."""
+
+    weights: Floats
+    objective: float
+    reason: str
+    converged: bool
+    records: list[Record] = field(default_factory=list)
+
+
+@dataclass
+class _Best:
+    score: float = -math.inf
+    iteration: int = 0
+    weights: Floats | None = None
+
+
+class Loop:
+    """Runs an optimisation to its end under a control."""
+
+    def __init__(self, run: Run, control: Control) -> None:
+        self.run, self.control = run, control
+        self.records: list[Record] = []
+        self._best = _Best()
+        self._begun = time.perf_counter()
+
+    def go(self, resumed: dict[str, Any] | None = None) -> Outcome:
+        """Iterate until a rule says stop."""
+        if resumed is not None:
+            self._restore(resumed)
+        self.run.begin()
+        with Interrupts() as interrupts:
+            reason, converged = self._before(), True
+            while reason is None:
+                reason, converged = self._iterate(interrupts)
+        weights, objective = self.run.weights, self.run.objective()
+        keep = self.control.patience is not None or self.control.keep_best
+        if keep and self._best.weights is not None:
+            weights = self._best.weights
+            objective = self.records[self._best.iteration - 1].objective
+        return Outcome(weights, objective, reason, converged, self.records)
+
+    def _before(self) -> str | None:
+        if self.run.settings.max_iterations <= self.run.iteration:
+            return "maximum number of iterations"
+        return self._flat(self.run.gradient_norm())
+
+    def _flat(self, gradient_norm: float) -> str | None:
+        limit = self.run.settings.tolerance * max(1.0, self.run.weight_norm())
+        return "gradient small enough" if gradient_norm <= limit else None
+
+    def _iterate(self, interrupts: Interrupts) -> tuple[str | None, bool]:
+        if not self.run.step():
+            return self.run.why_stuck, True
+        record = self._record()
+        self.records.append(record)
+        wants_stop = [bool(callback(record)) for callback in self.control.callbacks]
+        self._note_best(record)
+        every = self.control.snapshot_every
+        if self.control.snapshot is not None and self.run.iteration % every == 0:
+            self.control.snapshot(self._state())
+        if interrupts.seen:
+            return "interrupted", False
+        if any(wants_stop):
+            return "stopped by a callback", False
+        return self._stop(record)
+
+    def _record(self) -> Record:
+        run = self.run
+        held_out = None if self.control.held_out is None else self.control.held_out(run.weights)
+        return Record(
+            run.iteration,
+            run.objective(),
+            run.gradient_norm(),
+            time.perf_counter() - self._begun,
+            run.evaluations,
+            held_out,
+            None if run.problem.l1 is None else int(np.count_nonzero(run.weights)),
+        )
+
+    def _note_best(self, record: Record) -> None:
+        wanted = self.control.patience is not None or self.control.keep_best
+        if wanted and record.held_out is not None and record.held_out > self._best.score:
+            self._best = _Best(record.held_out, record.iteration, self.run.weights.copy())
+
+    def _stop(self, record: Record) -> tuple[str | None, bool]:
+        settings, control = self.run.settings, self.control
+        flat = self._flat(record.gradient_norm)
+        if flat is not None:
+            return flat, True
+        if len(self.records) > settings.period:
+            before = self.records[-1 - settings.period].objective
+            if before - record.objective <= settings.objective_tolerance * abs(record.objective):
+                return "objective no longer falls", True
+        if control.patience is not None:
+            if record.iteration - self._best.iteration >= control.patience:
+                return "held-out score no longer rises", True
+        if control.max_seconds is not None and record.seconds >= control.max_seconds:
+            return "time is up", False
+        if record.iteration >= settings.max_iterations:
+            return "maximum number of iterations", False
+        return None, False
+
+    def _state(self) -> dict[str, Any]:
+        rows = [[math.nan if v is None else v for v in vars(r).values()] for r in self.records]
+        state = {**self.run.state(), "records": np.array(rows, np.float64).reshape(-1, 7)}
+        state["best"] = np.array([self._best.score, self._best.iteration])
+        if self._best.weights is not None:
+            state["best_weights"] = self._best.weights
+        return state
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.run.restore(state)
+        for i, objective, norm, seconds, evaluations, held_out, active in state["records"]:
+            shown = None if math.isnan(held_out) else float(held_out)
+            left = None if math.isnan(active) else int(active)
+            counts = int(i), float(objective), float(norm), float(seconds), int(evaluations)
+            self.records.append(Record(*counts, shown, left))
+        score, iteration = state["best"]
+        self._best = _Best(float(score), int(iteration), state.get("best_weights"))
+        if self.records:
+            self._begun -= self.records[-1].seconds
+
+
+class Interrupts:
+    """Turns the first Ctrl-C into a wish to stop after the iteration; the second is immediate."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        self._previous: Any = None
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.getsignal(signal.SIGINT)
+            if self._previous is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._note)
+            else:
+                self._previous = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.seen:
+            signal.default_int_handler(number, frame)
+        self.seen = True

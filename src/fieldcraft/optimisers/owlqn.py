@@ -1,0 +1,90 @@
+"""OWL-QN: L-BFGS for objectives with an absolute-value penalty (Andrew and Gao, 2007).
+
+    F(w) = f(w) + sum above max(w, 0) + below max(-w, 0)
+
+The pseudo-gradient is the steepest slope of F at w. The direction comes from the memory of f, loses the
+components that disagree with the pseudo-gradient, and a step never crosses zero: it stops there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldcraft import _core
+from fieldcraft.optimisers.run import Floats, Problem, Run
+
+SUFFICIENT = 1e-4
+
+
+@dataclass(frozen=True)
+class OWLQN:
+    """Settings of OWL-QN; see LBFGS."""
+
+    max_iterations: int = 1000
+    memory: int = 6
+    tolerance: float = 1e-5
+    objective_tolerance: float = 1e-6
+    period: int = 10
+    max_trials: int = 30
+
+    name = "owlqn"
+
+    def start(self, problem: Problem, weights: Floats) -> OWLQNRun:
+        """A run from ``weights``."""
+        return OWLQNRun(self, problem, weights)
+
+
+class OWLQNRun(Run):
+    """OWL-QN under way. ``value`` is the smooth part; ``objective`` adds the penalty."""
+
+    def __init__(self, settings: OWLQN, problem: Problem, start: Floats) -> None:
+        super().__init__(settings, problem, start)
+        self._l1 = problem.l1 if problem.l1 is not None else (np.zeros(1), np.zeros(1))
+        self._pseudo = np.empty_like(self.weights)
+
+    def objective(self) -> float:
+        return self.value + self.problem.l1_value(self.weights)
+
+    def gradient_norm(self) -> float:
+        """Length of the pseudo-gradient."""
+        self._slope_now()
+        return math.sqrt(self.dot(self._pseudo, self._pseudo))
+
+    def _slope_now(self) -> None:
+        jobs = self.problem.n_jobs
+        _core.pseudo_gradient(self.weights, self.gradient, *self._l1, self._pseudo, jobs)
+
+    def step(self) -> bool:
+        """Direction in the orthant, backtracking, update."""
+        self._slope_now()
+        for _ in range(2):
+            self.history.direction(self._pseudo, self.towards)
+            _core.align(self._pseudo, self.towards, self.problem.n_jobs)
+            if self._search():
+                return True
+            if not self.history.order:
+                break
+            self.history.clear()
+        self.why_stuck = "no step lowers the objective any more: its last digits are reached"
+        return False
+
+    def _search(self) -> bool:
+        slope = self.dot(self._pseudo, self.towards)
+        if not slope < 0.0:
+            return False
+        step = 1.0 if self.history.order else 1.0 / math.sqrt(-slope)
+        before = self.objective()
+        jobs = self.problem.n_jobs
+        for _ in range(self.settings.max_trials):
+            _core.orthant_step(self.weights, self._pseudo, step, self.towards, self.trial, jobs)
+            value = self.evaluate(self.trial, self.trial_gradient)
+            after = value + self.problem.l1_value(self.trial)
+            gain = self.dot(self._pseudo, self.trial) - self.dot(self._pseudo, self.weights)
+            if math.isfinite(after) and after <= before + SUFFICIENT * gain and after < before:
+                self.accept(value)
+                return True
+            step *= 0.5
+        return False

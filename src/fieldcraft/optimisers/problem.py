@@ -1,0 +1,108 @@
+"""The training problem: what an optimiser minimises.
+
+    f(w) = loss(w) + quadratic prior,     F(w) = f(w) + sum above max(w, 0) + below max(-w, 0)
+
+``value_and_gradient`` is the smooth part f; the absolute-value part is given as strengths, because it has
+no gradient at zero. A feature mask keeps weights at zero; ``reduce`` adds up values and gradients of
+several processes (identity here).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+from fieldcraft.design import Design, native_columns, native_tokens
+from fieldcraft.errors import InputError
+from fieldcraft.priors import Prior
+
+Floats = NDArray[np.float64]
+Reduce = Callable[[float, Floats], tuple[float, Floats]]
+
+
+class ChainProblem:
+    """Penalised likelihood of a chain over a design, evaluated natively.
+
+    Parameters
+    ----------
+    design : encoded corpus with its feature index
+    n_states : number of states
+    prior : penalty on the weights
+    sequence_weights : [N] >= 0, how much each sequence counts
+    mask : [F] True where a weight may differ from zero
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        n_states: int,
+        prior: Prior,
+        *,
+        sequence_weights: Floats | None = None,
+        mask: NDArray[np.bool_] | None = None,
+        n_jobs: int = 1,
+        reduce: Reduce | None = None,
+    ) -> None:
+        self.n_variables = len(design.index)
+        self.n_jobs = n_jobs
+        self.mask = mask
+        self.l1 = prior.l1(self.n_variables)
+        self._quadratic = prior.quadratic(self.n_variables)
+        self._reduce = reduce
+        self._native: Any = _core.chain_problem(
+            native_columns(design.index),
+            n_states,
+            native_tokens(design.encoded),
+            design.gold,
+            sequence_weights,
+            n_jobs,
+        )
+
+    def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
+        """f(w); the gradient is written into ``gradient``."""
+        value = self._native.evaluate(weights, gradient, None)
+        if self._reduce is not None:
+            value, gradient[:] = self._reduce(value, gradient)
+        if self._quadratic is not None:
+            value += _core.gaussian(weights, *self._quadratic, gradient, self.n_jobs)
+        if self.mask is not None:
+            gradient[~self.mask] = 0.0
+        return float(value)
+
+    def l1_value(self, weights: Floats) -> float:
+        """The absolute-value part of the penalty."""
+        if self.l1 is None:
+            return 0.0
+        return float(_core.l1_norm(weights, *self.l1, self.n_jobs))
+
+
+def check_weights(weights: Any, n_sequences: int) -> Floats | None:
+    """Sequence weights as a vector, or an InputError."""
+    if weights is None:
+        return None
+    vector = np.ascontiguousarray(weights, np.float64)
+    if vector.shape != (n_sequences,):
+        raise InputError(
+            f"sample_weight has shape {vector.shape}; one number per sequence ({n_sequences}) is needed"
+        )
+    if not np.all(np.isfinite(vector)) or np.any(vector < 0):
+        at = int(np.flatnonzero(~(np.isfinite(vector) & (vector >= 0)))[0])
+        raise InputError(f"sample_weight[{at}] is {vector[at]}; weights must be finite and not negative")
+    return vector
+
+
+def check_mask(mask: Any, n_weights: int) -> NDArray[np.bool_] | None:
+    """A feature mask as booleans, or an InputError."""
+    if mask is None:
+        return None
+    vector = np.asarray(mask)
+    if vector.dtype != bool or vector.shape != (n_weights,):
+        raise InputError(
+            f"feature_mask has shape {vector.shape} and type {vector.dtype}; "
+            f"one bool per weight ({n_weights}) is needed"
+        )
+    return vector

@@ -1,0 +1,34 @@
+"""Training snapshots: the optimiser's state, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldcraft.errors import InputError, ModelFileError
+from fieldcraft.store.files import read_arrays, write_arrays
+
+KIND = "snapshot"
+
+
+def write_snapshot(path: str | os.PathLike[str], digest: str, state: dict[str, Any]) -> None:
+    """Replace the snapshot at ``path`` by ``state``."""
+    write_arrays(path, {"kind": KIND, "digest": digest}, state)
+
+
+def read_snapshot(path: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
+    """The state at ``path``, None if there is none yet; refused if it is of another training."""
+    if not Path(path).exists():
+        return None
+    header, arrays = read_arrays(path)
+    if header.get("kind") != KIND:
+        raise ModelFileError(f"{os.fspath(path)} is not a training snapshot")
+    if header.get("digest") != digest:
+        raise InputError(
+            f"{os.fspath(path)} is a snapshot of another training (data, features, prior or optimiser "
+            "differ); remove it or pass the same data and settings"
+        )
+    return {name: np.array(array) for name, array in arrays.items()}

@@ -1,0 +1,206 @@
+"""Linear chains: from potentials to log Z, marginals, best labelings, samples.
+
+    score(y) = sum over t of node[t, y_t]  +  sum over t >= 1 of edge[t, y_{t-1}, y_t]
+    log Z    = log of the sum over labelings of exp(score)
+
+Layout: batches are ragged. ``node`` [tokens, S] holds all sequences end to end, ``offsets`` [N + 1] says
+where each begins. ``edge`` is [E], shared by all positions, or [tokens, E]; row t is the step from t-1 to
+t and the first row of a sequence is ignored. -inf forbids. float32 or float64 in, float64 out.
+
+Numerics: scaled recursions, with the log-space twin as rescue where they could lose digits
+(``numerics="auto"``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fieldcraft import _core
+from fieldcraft.errors import InputError
+from fieldcraft.structures.states import StateSpace
+
+Floats = NDArray[np.float64]
+
+
+class Marginals(NamedTuple):
+    """Gradient of log Z: ``node`` [tokens, S], ``edge`` [tokens, E] or [E], and log Z [N]."""
+
+    node: Floats
+    edge: Floats
+    log_partition: Floats
+
+
+def log_partition(
+    node: ArrayLike,
+    edge: ArrayLike,
+    offsets: ArrayLike,
+    states: StateSpace,
+    *,
+    n_jobs: int = 1,
+    numerics: str = "auto",
+) -> Floats:
+    """log Z of each sequence [N]; 0 for empty ones, -inf where no labelling is possible.
+
+    >>> states = StateSpace.labels(["a", "b"])
+    >>> log_partition(np.zeros((3, 2)), np.zeros(4), [0, 3], states).round(6)
+    array([2.079442])
+    """
+    with _Held(node, edge, offsets, states) as held:
+        return _floats(_core.log_partition(held.potentials, numerics, n_jobs))
+
+
+def marginals(
+    node: ArrayLike,
+    edge: ArrayLike,
+    offsets: ArrayLike,
+    states: StateSpace,
+    *,
+    n_jobs: int = 1,
+    numerics: str = "auto",
+    edge_totals: bool = False,
+) -> Marginals:
+    """Probabilities of states and transitions at every position.
+
+    With ``edge_totals`` the transitions are summed over all positions of the batch.
+    """
+    with _Held(node, edge, offsets, states) as held:
+        form = "totals" if edge_totals else "rows"
+        node_out, edge_out, log_z = _core.marginals(held.potentials, numerics, form, n_jobs)
+    edge_out = edge_out if states.is_complete else edge_out[:, states.cells]
+    return Marginals(node_out, edge_out[0] if edge_totals else edge_out, log_z)
+
+
+def argmax(
+    node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
+) -> tuple[NDArray[np.int32], Floats]:
+    """The best labelling [tokens] and its score [N]; ties go to the lower state, last position first."""
+    with _Held(node, edge, offsets, states) as held:
+        best, score_ = _core.argmax(held.potentials, n_jobs)
+        return best, score_
+
+
+def k_best(
+    node: ArrayLike,
+    edge: ArrayLike,
+    offsets: ArrayLike,
+    states: StateSpace,
+    k: int,
+    *,
+    n_jobs: int = 1,
+) -> list[tuple[NDArray[np.int32], Floats]]:
+    """Per sequence the k best labelings [k', T] and their scores [k'], best first."""
+    with _Held(node, edge, offsets, states) as held:
+        return list(_core.k_best(held.potentials, k, n_jobs))
+
+
+def sample(
+    node: ArrayLike,
+    edge: ArrayLike,
+    offsets: ArrayLike,
+    states: StateSpace,
+    n: int,
+    *,
+    seed: int,
+    n_jobs: int = 1,
+) -> list[NDArray[np.int32]]:
+    """Per sequence n labelings [n, T] drawn from the distribution; the same for the same seed."""
+    with _Held(node, edge, offsets, states) as held:
+        return list(_core.sample(held.potentials, n, seed % 2**64, n_jobs))
+
+
+def score(
+    node: ArrayLike,
+    edge: ArrayLike,
+    offsets: ArrayLike,
+    states: StateSpace,
+    labels: ArrayLike,
+    *,
+    n_jobs: int = 1,
+) -> Floats:
+    """Score [N] of given states [tokens], before normalisation."""
+    with _Held(node, edge, offsets, states) as held:
+        given = np.ascontiguousarray(labels, np.int32)
+        return _floats(_core.score(held.potentials, given, n_jobs))
+
+
+def entropy(
+    node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
+) -> Floats:
+    """Entropy [N] of each sequence's distribution over labelings, in nats."""
+    with _Held(node, edge, offsets, states) as held:
+        return _floats(_core.entropy(held.potentials, n_jobs))
+
+
+def window_probability(
+    node: ArrayLike,
+    edge: ArrayLike,
+    offsets: ArrayLike,
+    states: StateSpace,
+    sequence: ArrayLike,
+    first: ArrayLike,
+    ptr: ArrayLike,
+    allowed: ArrayLike,
+    *,
+    n_jobs: int = 1,
+) -> Floats:
+    """Probability [R] that every position of a window has a state from its allowed set.
+
+    Window r covers positions first[r] .. of sequence[r]; rows ptr[r] .. ptr[r + 1] of ``allowed``
+    [positions, S] are the sets.
+    """
+    with _Held(node, edge, offsets, states) as held:
+        return _floats(
+            _core.window_probability(
+                held.potentials,
+                np.ascontiguousarray(sequence, np.int64),
+                np.ascontiguousarray(first, np.int64),
+                np.ascontiguousarray(ptr, np.int64),
+                np.ascontiguousarray(allowed, np.uint8),
+                n_jobs,
+            )
+        )
+
+
+class _Held:
+    """Checked arrays as the core's potentials; a core's complaint becomes an InputError."""
+
+    def __init__(
+        self, node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace
+    ) -> None:
+        self.node = np.ascontiguousarray(node, np.float64)
+        S, E = states.n_states, states.n_transitions
+        if self.node.ndim != 2 or self.node.shape[1] != S:
+            raise InputError(f"node potentials have shape {self.node.shape}; expected [tokens, {S}]")
+        given = np.ascontiguousarray(edge, np.float64)
+        per_token = given.ndim == 2
+        expected = (len(self.node), E) if per_token else (E,)
+        if given.shape != expected:
+            raise InputError(f"edge potentials have shape {given.shape}; expected {expected}")
+        if not states.is_complete:
+            full = np.full((*given.shape[:-1], S * S), -np.inf)
+            full[..., states.cells] = given
+            given = full
+        self.edge = given.reshape(-1)
+        arguments: tuple[Any, ...] = (
+            np.ascontiguousarray(offsets, np.int64),
+            np.ascontiguousarray(states.starts, np.uint8),
+            np.ascontiguousarray(states.stops, np.uint8),
+        )
+        try:
+            self.potentials = _core.array_potentials(self.node, self.edge, per_token, *arguments)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def __enter__(self) -> _Held:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueError) and not isinstance(error, InputError):
+            raise InputError(str(error)) from None
+
+
+def _floats(array: Any) -> Floats:
+    return np.asarray(array, np.float64)

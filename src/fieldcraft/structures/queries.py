@@ -1,0 +1,83 @@
+"""Questions to potentials that live in the core: what estimators call on models.
+
+``potentials`` is the core's handle (ChainWeights.apply); the functions of chain.py ask the same of
+arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+
+Floats = NDArray[np.float64]
+
+
+def log_partition(potentials: Any, n_jobs: int) -> Floats:
+    """log Z [N]."""
+    return np.asarray(_core.log_partition(potentials, "auto", n_jobs))
+
+
+def node_marginals(potentials: Any, n_jobs: int) -> Floats:
+    """Probabilities [tokens, S]."""
+    return np.asarray(_core.marginals(potentials, "auto", "none", n_jobs)[0])
+
+
+def viterbi(potentials: Any, n_jobs: int) -> NDArray[np.int32]:
+    """States of the best labelling [tokens]."""
+    return np.asarray(_core.argmax(potentials, n_jobs)[0])
+
+
+def posterior(potentials: Any, n_jobs: int) -> NDArray[np.int32]:
+    """The most probable state at each position [tokens]."""
+    return node_marginals(potentials, n_jobs).argmax(axis=1).astype(np.int32)
+
+
+DECODINGS: dict[str, Callable[[Any, int], NDArray[np.int32]]] = {
+    "viterbi": viterbi,
+    "posterior": posterior,
+}
+
+
+def score(potentials: Any, states: NDArray[np.int32], n_jobs: int) -> Floats:
+    """Score of given states [N]."""
+    return np.asarray(_core.score(potentials, states, n_jobs))
+
+
+def entropy(potentials: Any, n_jobs: int) -> Floats:
+    """Entropy [N] in nats."""
+    return np.asarray(_core.entropy(potentials, n_jobs))
+
+
+def k_best(potentials: Any, k: int, n_jobs: int) -> list[tuple[NDArray[np.int32], Floats]]:
+    """Per sequence paths [k', T] and scores [k']."""
+    return list(_core.k_best(potentials, k, n_jobs))
+
+
+def sample(potentials: Any, n: int, seed: int, n_jobs: int) -> list[NDArray[np.int32]]:
+    """Per sequence states [n, T]."""
+    return list(_core.sample(potentials, n, seed % 2**64, n_jobs))
+
+
+def spans(
+    potentials: Any, sequence: Sequence[int], cases: Sequence[Sequence[Any]], n_jobs: int
+) -> list[float]:
+    """Per span the summed probability of its disjoint windows (first, allowed [n, S])."""
+    windows = [(k, i, w) for k, (i, case) in enumerate(zip(sequence, cases)) for w in case]
+    total = np.zeros(len(cases))
+    if windows:
+        lengths = [len(w.allowed) for _, _, w in windows]
+        probability = _core.window_probability(
+            potentials,
+            np.array([i for _, i, _ in windows], np.int64),
+            np.array([w.first for _, _, w in windows], np.int64),
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            np.concatenate([w.allowed for _, _, w in windows]).astype(np.uint8),
+            n_jobs,
+        )
+        np.add.at(total, [k for k, _, _ in windows], probability)
+    return np.minimum(total, 1.0).tolist()
