@@ -46,8 +46,8 @@ class Builder {
     out.attribute.push_back(attribute);
     out.previous.push_back(edge ? code / S_ : -1);
     out.label.push_back(edge ? code % S_ : code);
-    out.count.push_back(count);
-    out.family.push_back(family);
+    out.count.push_back(static_cast<int32_t>(count));
+    out.family.push_back(static_cast<int32_t>(family));
   }
 
   // One attribute (or none, -1) with the codes of its occurrences.

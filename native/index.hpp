@@ -14,8 +14,8 @@ namespace fieldcraft {
 
 struct FeatureCounts {
   std::vector<int32_t> attribute, previous, label;  // -1 where there is none
-  std::vector<int64_t> count;                       // positions where the feature holds
-  std::vector<int64_t> family;                      // positions where its observation holds
+  std::vector<int32_t> count;                       // positions where the feature holds
+  std::vector<int32_t> family;                      // positions where its observation holds
 };
 
 struct IndexRules {

@@ -17,10 +17,25 @@
 
 namespace fieldcraft {
 
-inline uint64_t load_bytes(const char* p, size_t n) {  // n in 0..8, little end first
-  uint64_t v = 0;
-  std::memcpy(&v, p, n);
+template <class Word>
+inline uint64_t load_word(const char* p) {
+  Word v;
+  std::memcpy(&v, p, sizeof v);
   return v;
+}
+
+// Up to 8 bytes as one number, without a loop: the two halves may overlap, which the length tells apart.
+inline uint64_t load_tail(const char* p, size_t n) {
+  if (n >= 4) return load_word<uint32_t>(p) | load_word<uint32_t>(p + n - 4) << 32;
+  if (n == 0) return 0;
+  const auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(p[i])); };
+  return byte(0) | byte(n / 2) << 8 | byte(n - 1) << 16;
+}
+
+inline bool same_bytes(const char* a, const char* b, size_t n) {
+  for (; n > 8; a += 8, b += 8, n -= 8)
+    if (load_word<uint64_t>(a) != load_word<uint64_t>(b)) return false;
+  return load_tail(a, n) == load_tail(b, n);
 }
 
 inline uint64_t mix(uint64_t a, uint64_t b) {
@@ -33,11 +48,11 @@ inline uint64_t hash_bytes(const char* p, size_t n) {
   constexpr uint64_t k0 = 0x9e3779b97f4a7c15ull, k1 = 0xd6e8feb86659fd93ull;
   uint64_t h = mix(n ^ k0, k1);
   while (n > 8) {
-    h = mix(h ^ load_bytes(p, 8), k0);
+    h = mix(h ^ load_word<uint64_t>(p), k0);
     p += 8;
     n -= 8;
   }
-  return mix(h ^ load_bytes(p, n), k1);
+  return mix(h ^ load_tail(p, n), k1);
 }
 
 class Interner {
@@ -52,13 +67,23 @@ class Interner {
     return {arena_.data() + starts_[id], static_cast<size_t>(starts_[id + 1] - starts_[id])};
   }
 
+  // Three steps that bring a key's memory near before find(): its slot, where its bytes begin, the bytes. Each
+  // wants the one before to have arrived, so callers space them out.
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+  void prefetch_start(uint64_t hash) const {
+    const Slot& slot = slots_[hash & (slots_.size() - 1)];
+    if (slot.id != kEmpty) __builtin_prefetch(&starts_[slot.id]);
+  }
+  void prefetch_key(uint64_t hash) const {
+    const Slot& slot = slots_[hash & (slots_.size() - 1)];
+    if (slot.id != kEmpty) __builtin_prefetch(arena_.data() + starts_[slot.id]);
+  }
 
   int32_t find(std::string_view k, uint64_t hash) const {
     const size_t mask = slots_.size() - 1;
     const uint32_t tag = static_cast<uint32_t>(hash >> 32);
     for (size_t i = hash & mask; slots_[i].id != kEmpty; i = (i + 1) & mask)
-      if (slots_[i].tag == tag && key(slots_[i].id) == k) return static_cast<int32_t>(slots_[i].id);
+      if (slots_[i].tag == tag && is_key(slots_[i].id, k)) return static_cast<int32_t>(slots_[i].id);
     return kAbsent;
   }
   int32_t find(std::string_view k) const { return find(k, hash_bytes(k.data(), k.size())); }
@@ -98,6 +123,12 @@ class Interner {
   };
   static constexpr uint32_t kEmpty = 0xffffffffu;
   static constexpr size_t kFirstCapacity = 64;
+
+  bool is_key(uint32_t id, std::string_view k) const {
+    const int64_t first = starts_[id];
+    return starts_[id + 1] - first == static_cast<int64_t>(k.size()) &&
+           same_bytes(arena_.data() + first, k.data(), k.size());
+  }
 
   int32_t append(std::string_view k, uint64_t hash) {
     if (size() >= 0x7ffffffeu) throw std::length_error("more than 2^31 distinct keys");

@@ -107,6 +107,12 @@ void Layout::collect(const double* rows, double* gradient, int n_threads) const 
   });
 }
 
+void Layout::forget_attributes() {
+  std::vector<Place>().swap(place_);
+  std::vector<uint32_t>().swap(entry_feature_);
+  std::vector<uint16_t>().swap(entry_label_);
+}
+
 void Layout::shared_edges(const double* weights, double* scores) const {
   for (size_t i = 0; i < pair_feature.size(); ++i) scores[i] = pair_feature[i] < 0 ? 0 : weights[pair_feature[i]];
 }

@@ -64,6 +64,9 @@ class Layout {
   // Entries of tokens first .. last-1, in class order.
   void encode(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out, int n_threads) const;
 
+  // Frees what only encode() needs.
+  void forget_attributes();
+
   bool has_edge_attributes() const { return !edge_ptr.empty(); }
 
   std::vector<int32_t> pair_feature;   // [S * S] feature of the pair without attribute, or -1

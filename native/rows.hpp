@@ -7,11 +7,22 @@
 #include <memory>
 #include <new>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace fieldcraft {
 
 constexpr int kMaxWidth = 8;  // doubles in the widest vector of any level
 
 inline int padded(int n) { return (n + kMaxWidth - 1) / kMaxWidth * kMaxWidth; }
+
+// Hands freed memory back to the system: building a problem leaves large holes behind that training never fills.
+inline void release_free_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 // n doubles on a 64-byte boundary; contents undefined unless zeroed.
 class Buffer {

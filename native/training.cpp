@@ -26,17 +26,19 @@ constexpr int64_t kRoundEntries = 1 << 18;  // and so should the pair marginals 
 struct ChainProblem::Lane {
   SequencePass pass;
   Buffer products, totals;  // [S, P] sums before and after multiplication with the matrix
+  bool has_totals = false;
   std::unique_ptr<ObservedEdges> own;
 };
 
+// What the threads of an evaluation share; kept between evaluations so that its memory is asked for once.
 struct ChainProblem::Sweep {
-  const double* weights;
-  double* gradient;
-  double* log_z;
+  const double* weights = nullptr;
+  double* gradient = nullptr;
+  double* log_z = nullptr;
   std::unique_ptr<Edges> edges;
-  Buffer rows, row_gradient;   // [n_rows, P]
-  Buffer marginals[2];         // [round tokens, P]
-  Buffer pair_marginals[2];    // [round entries]
+  Buffer rows, row_gradient;  // [n_rows, P]
+  Buffer marginals[2];        // [round tokens, P]
+  Buffer pair_marginals[2];   // [round entries]
   std::vector<Lane> lanes;
   std::vector<std::atomic<int>> next;  // [rounds] lane to hand out
   std::barrier<> all_here;
@@ -45,6 +47,8 @@ struct ChainProblem::Sweep {
 
   Sweep(size_t n_rounds, int n_threads) : lanes(kClasses), next(n_rounds), all_here(n_threads) {}
 };
+
+ChainProblem::~ChainProblem() = default;
 
 ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
                            const int32_t* gold, const double* sequence_weights, int n_threads)
@@ -59,6 +63,39 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
   cut_rounds();
   split_owners();
   count_gold(gold);
+  layout_.forget_attributes();
+  if (!layout_.has_edge_attributes()) tokens_ = {};
+  make_sweep();
+}
+
+void ChainProblem::make_sweep() {
+  const int P = layout_.P;
+  sweep_ = std::make_unique<Sweep>(rounds_.size(), n_threads_);
+  sweep_->rows = Buffer(static_cast<size_t>(layout_.n_rows) * P);
+  sweep_->row_gradient = Buffer(static_cast<size_t>(layout_.n_rows) * P);
+  for (int slot = 0; slot < 2; ++slot) {
+    sweep_->marginals[slot] = Buffer(static_cast<size_t>(round_tokens_) * P);
+    sweep_->pair_marginals[slot] = Buffer(static_cast<size_t>(round_entries_));
+  }
+  for (Lane& lane : sweep_->lanes) lane.products = Buffer(static_cast<size_t>(layout_.S) * P);
+}
+
+// Ready for an evaluation at `weights`: sums at zero, rows and edges expanded.
+void ChainProblem::begin(Sweep& sweep, const double* weights, double* gradient, double* log_z) {
+  sweep.weights = weights, sweep.gradient = gradient, sweep.log_z = log_z;
+  sweep.failed = false, sweep.failure = nullptr;
+  for (auto& lane : sweep.next) lane = 0;
+  std::vector<double> shared(static_cast<size_t>(layout_.S) * layout_.S);
+  layout_.shared_edges(weights, shared.data());
+  sweep.edges = std::make_unique<Edges>(shared.data(), layout_.S);
+  sweep.row_gradient.fill_zero();
+  std::fill_n(gradient, layout_.n_features, 0.0);
+  layout_.expand(weights, sweep.rows.data(), n_threads_);
+  for (Lane& lane : sweep.lanes) {
+    lane.products.fill_zero();
+    lane.has_totals = false;
+    if (!entry_ptr_.empty()) lane.own = std::make_unique<ObservedEdges>(layout_, tokens_, *sweep.edges, weights);
+  }
 }
 
 size_t ChainProblem::bytes() const {
@@ -103,7 +140,7 @@ void ChainProblem::cut_rounds() {
   }
 }
 
-// Where each owner's classes begin within a token. Owner o has classes 16 o / n .. 16 (o + 1) / n - 1.
+// Where each owner's classes begin within a token.
 void ChainProblem::split_owners() {
   if (n_threads_ == 1) return;
   const int n_cuts = n_threads_ - 1;
@@ -162,7 +199,6 @@ void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slo
   const int S = layout_.S, P = layout_.P;
   const size_t n_pairs = static_cast<size_t>(S) * P;
   Lane& lane = sweep.lanes[index];
-  if (lane.products.size() == 0) lane.products = Buffer::zeros(n_pairs);
   const int64_t round_first = offsets_[round.lanes[0]];
   const TokenRows view = rows_.view();
   for (int64_t i = round.lanes[index]; i < round.lanes[index + 1]; ++i) {
@@ -173,7 +209,11 @@ void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slo
     };
     sweep.log_z[i] = lane.pass.log_partition(*sweep.edges, lane.own.get(), T, fill, Numerics::automatic);
     const auto sink = [&](int64_t t, const double* pairs) {
-      if (lane.totals.size() == 0) lane.totals = Buffer::zeros(n_pairs);
+      if (!lane.has_totals) {
+        lane.totals.reserve(n_pairs);
+        lane.totals.fill_zero();
+        lane.has_totals = true;
+      }
       for (size_t k = 0; k < n_pairs; ++k) lane.totals[k] += pairs[k];
       if (!lane.own) return;
       double* out = sweep.pair_marginals[slot].data() + entry_ptr_[first + t] - entry_ptr_[round_first];
@@ -185,6 +225,11 @@ void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slo
     lane.pass.marginals(sequence_weights_.empty() ? 1.0 : sequence_weights_[i],
                         sweep.marginals[slot].data() + (first - round_first) * P, lane.products.data(), sink, false);
   }
+}
+
+// Owner o has classes 16 o / n .. 16 (o + 1) / n - 1.
+int ChainProblem::owner_of(int weight_class) const {
+  return ((weight_class + 1) * n_threads_ + kClasses - 1) / kClasses - 1;
 }
 
 // Phase two: one owner adds the round's marginals to its weights.
@@ -200,7 +245,7 @@ void ChainProblem::scatter(Sweep& sweep, const Round& round, int owner, int slot
       if (e < 0) continue;
       for (int64_t j = layout_.edge_ptr[e]; j < layout_.edge_ptr[e + 1]; ++j, ++pair) {
         const uint32_t f = layout_.edge_feature[j];
-        if (weight_class(f) * n_threads_ / kClasses == owner) sweep.gradient[f] += *pair;
+        if (owner_of(weight_class(f)) == owner) sweep.gradient[f] += *pair;
       }
     }
 }
@@ -224,31 +269,17 @@ double ChainProblem::edge_total(const Sweep& sweep, int x, int y) const {
   const size_t k = static_cast<size_t>(x) * layout_.P + y;
   double total = 0;
   for (const Lane& lane : sweep.lanes) {
-    if (lane.products.size() != 0) total += lane.products[k] * sweep.edges->matrix[k];
-    if (lane.totals.size() != 0) total += lane.totals[k];
+    total += lane.products[k] * sweep.edges->matrix[k];
+    if (lane.has_totals) total += lane.totals[k];
   }
   return total;
 }
 
 double ChainProblem::evaluate(const double* weights, double* gradient, double* log_z) {
-  const int S = layout_.S, P = layout_.P;
-  Sweep sweep(rounds_.size(), n_threads_);
+  const int S = layout_.S;
+  Sweep& sweep = *sweep_;
   std::vector<double> own_log_z(log_z == nullptr ? n_sequences() : 0);
-  sweep.weights = weights, sweep.gradient = gradient, sweep.log_z = log_z == nullptr ? own_log_z.data() : log_z;
-  std::vector<double> shared(static_cast<size_t>(S) * S);
-  layout_.shared_edges(weights, shared.data());
-  sweep.edges = std::make_unique<Edges>(shared.data(), S);
-  sweep.rows = Buffer(static_cast<size_t>(layout_.n_rows) * P);
-  sweep.row_gradient = Buffer::zeros(static_cast<size_t>(layout_.n_rows) * P);
-  layout_.expand(weights, sweep.rows.data(), n_threads_);
-  std::fill_n(gradient, layout_.n_features, 0.0);
-  for (int slot = 0; slot < 2; ++slot) {
-    sweep.marginals[slot] = Buffer(static_cast<size_t>(round_tokens_) * P);
-    sweep.pair_marginals[slot] = Buffer(static_cast<size_t>(round_entries_));
-  }
-  if (!entry_ptr_.empty())
-    for (Lane& lane : sweep.lanes)
-      lane.own = std::make_unique<ObservedEdges>(layout_, tokens_, *sweep.edges, weights);
+  begin(sweep, weights, gradient, log_z == nullptr ? own_log_z.data() : log_z);
   run_team(n_threads_, [&](int thread) { sweep_rounds(sweep, thread); });
   if (sweep.failed) std::rethrow_exception(sweep.failure);
   layout_.collect(sweep.row_gradient.data(), gradient, n_threads_);

@@ -25,10 +25,12 @@ class ChainProblem {
   // features look at edges; else they may go after construction.
   ChainProblem(const FeatureColumns& features, int n_states, const EncodedTokens& tokens, const int32_t* gold,
                const double* sequence_weights, int n_threads);
+  ~ChainProblem();
 
-  // gradient [n_features] is overwritten; log_z [N] may be null. Returns the value.
+  // gradient [n_features] is overwritten; log_z [N] may be null. Returns the value. One evaluation at a time.
   double evaluate(const double* weights, double* gradient, double* log_z);
 
+  bool needs_tokens() const { return layout_.has_edge_attributes(); }
   int64_t n_features() const { return layout_.n_features; }
   int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   const std::vector<double>& empirical() const { return empirical_; }
@@ -41,6 +43,9 @@ class ChainProblem {
   struct Lane;
   struct Sweep;  // what one evaluation shares between its threads
 
+  void make_sweep();
+  void begin(Sweep& sweep, const double* weights, double* gradient, double* log_z);
+  int owner_of(int weight_class) const;
   void cut_rounds();
   void count_edge_entries();
   void split_owners();
@@ -63,6 +68,7 @@ class ChainProblem {
   std::vector<Round> rounds_;
   int64_t round_tokens_ = 0, round_entries_ = 0;  // largest round
   std::vector<double> empirical_;
+  std::unique_ptr<Sweep> sweep_;
 };
 
 }  // namespace fieldcraft

@@ -44,12 +44,14 @@ void advance(const double* x, double step, const double* d, size_t n, int n_thre
   });
 }
 
-void remember(const double* w, const double* w_new, const double* g, const double* g_new, size_t n, int n_threads,
-              double* s, double* y) {
+void subtract_from(const double* x, size_t n, int n_threads, double* old) {
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
-    for (size_t i = first; i < first + length; ++i) s[i] = w_new[i] - w[i];
-    for (size_t i = first; i < first + length; ++i) y[i] = g_new[i] - g[i];
+    for (size_t i = first; i < first + length; ++i) old[i] = x[i] - old[i];
   });
+}
+
+void copy(const double* x, size_t n, int n_threads, double* out) {
+  each_piece(n, n_threads, [&](size_t first, size_t length, size_t) { std::copy_n(x + first, length, out + first); });
 }
 
 std::vector<double> inner_products(const std::vector<const double*>& rows, const std::vector<const double*>& columns,

@@ -13,9 +13,9 @@ double dot(const double* x, const double* y, size_t n, int n_threads);
 // out = x + step * d
 void advance(const double* x, double step, const double* d, size_t n, int n_threads, double* out);
 
-// s = w_new - w, y = g_new - g
-void remember(const double* w, const double* w_new, const double* g, const double* g_new, size_t n, int n_threads,
-              double* s, double* y);
+// old = x - old
+void subtract_from(const double* x, size_t n, int n_threads, double* old);
+void copy(const double* x, size_t n, int n_threads, double* out);
 
 // products[r, j] = <rows[r], columns[j]>: every vector is read from memory once.
 std::vector<double> inner_products(const std::vector<const double*>& rows, const std::vector<const double*>& columns,

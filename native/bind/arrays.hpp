@@ -14,6 +14,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace fieldcraft::bind {
@@ -42,25 +43,36 @@ nb::object give(std::vector<T>&& values) {
   return give(std::move(values), {n});
 }
 
-inline void require(bool holds, const std::string& message) {
-  if (!holds) throw std::invalid_argument(message);
+inline void require(bool holds, const char* message) {
+  if (!holds) [[unlikely]] throw std::invalid_argument(message);
+}
+
+// `message()` makes the text, only when it is needed: these checks stand in loops over all the data.
+template <class Message>
+  requires std::is_invocable_v<Message>
+inline void require(bool holds, const Message& message) {
+  if (!holds) [[unlikely]] throw std::invalid_argument(message());
 }
 
 // Offsets of a ragged batch: start at 0, never fall, end at `total`.
 inline void check_offsets(const In1<int64_t>& offsets, int64_t total, const char* name) {
-  require(offsets.shape(0) >= 1 && offsets(0) == 0, std::string(name) + " must start with 0");
-  for (size_t i = 1; i < offsets.shape(0); ++i)
-    require(offsets(i) >= offsets(i - 1), std::string(name) + " must not fall (at " + std::to_string(i) + ")");
-  require(offsets(offsets.shape(0) - 1) == total,
-          std::string(name) + " end at " + std::to_string(offsets(offsets.shape(0) - 1)) + ", the data has " +
-              std::to_string(total));
+  const int64_t* at = offsets.data();
+  const size_t n = offsets.shape(0);
+  require(n >= 1 && at[0] == 0, [&] { return std::string(name) + " must start with 0"; });
+  for (size_t i = 1; i < n; ++i)
+    require(at[i] >= at[i - 1], [&] { return std::string(name) + " must not fall (at " + std::to_string(i) + ")"; });
+  require(at[n - 1] == total, [&] {
+    return std::string(name) + " end at " + std::to_string(at[n - 1]) + ", the data has " + std::to_string(total);
+  });
 }
 
 inline void check_range(const In1<int32_t>& ids, int64_t low, int64_t high, const char* name) {
+  const int32_t* id = ids.data();
   for (size_t i = 0; i < ids.shape(0); ++i)
-    require(ids(i) >= low && ids(i) < high,
-            std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(ids(i)) + ", must be in " +
-                std::to_string(low) + " .. " + std::to_string(high - 1));
+    require(id[i] >= low && id[i] < high, [&] {
+      return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(id[i]) + ", must be in " +
+             std::to_string(low) + " .. " + std::to_string(high - 1);
+    });
 }
 
 }  // namespace fieldcraft::bind

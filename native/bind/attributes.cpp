@@ -55,7 +55,7 @@ class Collector {
     }
     const Py_ssize_t n = list_size(items);
     for (token_ = 0; token_ < n; ++token_) {
-      if (token_ + 2 < n) __builtin_prefetch(list_item(items, token_ + 2));
+      if (token_ + 1 < n) prefetch_items(list_item(items, token_ + 1));
       item(list_item(items, token_));
       token_ends.push_back(static_cast<int64_t>(found.size()));
     }
@@ -95,9 +95,14 @@ class Collector {
          (PyFloat_Check(object) || PyLong_Check(object) ? "; numbers need a name: {'size': 3.5}" : ""));
   }
 
-  void list(PyObject* object) {
+  static void prefetch_items(PyObject* object) {
+    if (!PyList_Check(object)) return;
     const Py_ssize_t n = list_size(object);
     for (Py_ssize_t i = 0; i < n; ++i) __builtin_prefetch(list_item(object, i));
+  }
+
+  void list(PyObject* object) {
+    const Py_ssize_t n = list_size(object);
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject* name = list_item(object, i);
       if (!PyUnicode_Check(name)) not_a_name(name);
@@ -192,6 +197,8 @@ class AttributeTable {
       offsets.push_back(static_cast<int64_t>(token_ptr.size()) - 1);
       collector.done();
     }
+    if (grow) table_.shrink();
+    ids.shrink_to_fit();
     nb::object shown = valued ? give(std::move(values)) : nb::none();
     return nb::make_tuple(give(std::move(offsets)), give(std::move(token_ptr)), give(std::move(ids)), shown);
   }
@@ -207,7 +214,7 @@ class AttributeTable {
   }
 
   nb::object name(int64_t id) const {
-    require(id >= 0 && id < size(), "attribute id " + std::to_string(id) + " is out of range");
+    require(id >= 0 && id < size(), [&] { return std::string("attribute id ") + std::to_string(id) + " is out of range"; });
     if (hash_size_ > 0) return nb::cast("#" + std::to_string(id));
     const auto k = table_.key(static_cast<size_t>(id));
     return nb::steal(PyUnicode_DecodeUTF8(k.data(), static_cast<Py_ssize_t>(k.size()), "replace"));
@@ -235,13 +242,15 @@ class AttributeTable {
 
   void take(const Collector& c, bool grow, std::vector<int64_t>& token_ptr, std::vector<int32_t>& ids,
             std::vector<double>& values, bool& valued) {
-    constexpr size_t kAhead = 16;
+    constexpr size_t kSlot = 24, kStart = 16, kKey = 8;  // attributes ahead of the probe
     const auto& found = c.found;
-    for (size_t i = 0; i < std::min(kAhead, found.size()); ++i) table_.prefetch(found[i].hash);
+    const auto ahead = [&](size_t i, size_t by) { return found[std::min(i + by, found.size() - 1)].hash; };
     size_t i = 0;
     for (const int64_t end : c.token_ends) {
       for (; i < static_cast<size_t>(end); ++i) {
-        if (i + kAhead < found.size()) table_.prefetch(found[i + kAhead].hash);
+        table_.prefetch(ahead(i, kSlot));
+        table_.prefetch_start(ahead(i, kStart));
+        table_.prefetch_key(ahead(i, kKey));
         const int32_t id = id_of({found[i].text, found[i].length}, found[i].hash, grow);
         if (id < 0) continue;
         if (found[i].value != 1.0 && !valued) values.assign(ids.size(), 1.0), valued = true;

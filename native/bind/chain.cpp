@@ -15,26 +15,25 @@ namespace {
 Numerics numerics_of(const std::string& name) {
   if (name == "auto") return Numerics::automatic;
   if (name == "scaled") return Numerics::scaled;
-  require(name == "log", "numerics must be auto, scaled or log, got " + name);
+  require(name == "log", [&] { return std::string("numerics must be auto, scaled or log, got ") + name; });
   return Numerics::log;
 }
 
 void check_scores(const double* scores, size_t n, size_t width, const char* what) {
   for (size_t i = 0; i < n; ++i)
-    require(!(std::isnan(scores[i]) || scores[i] == INFINITY),
-            std::string(what) + " potentials hold " + std::to_string(scores[i]) + " at row " +
-                std::to_string(width == 0 ? 0 : i / width) + "; they must be finite or -inf");
+    require(!(std::isnan(scores[i]) || scores[i] == INFINITY), [&] { return std::string(what) + " potentials hold " + std::to_string(scores[i]) + " at row " +
+                std::to_string(width == 0 ? 0 : i / width) + "; they must be finite or -inf"; });
 }
 
 // Arrays stay alive as long as the object: see keep_alive below.
 ArrayPotentials* from_arrays(In2<double> node, In1<double> edge, bool per_token, In1<int64_t> offsets,
                              In1<uint8_t> starts, In1<uint8_t> stops) {
   const size_t S = node.shape(1), tokens = node.shape(0);
-  require(S >= 1 && S <= 65535, "a chain needs between 1 and 65535 states, got " + std::to_string(S));
+  require(S >= 1 && S <= 65535, [&] { return std::string("a chain needs between 1 and 65535 states, got ") + std::to_string(S); });
   require(starts.shape(0) == S && stops.shape(0) == S, "starts and stops must have one entry per state");
   const size_t wanted = per_token ? tokens * S * S : S * S;
-  require(edge.shape(0) == wanted, "edge potentials have " + std::to_string(edge.shape(0)) + " entries, expected " +
-                                       std::to_string(wanted));
+  require(edge.shape(0) == wanted, [&] { return std::string("edge potentials have ") + std::to_string(edge.shape(0)) + " entries, expected " +
+                                       std::to_string(wanted); });
   check_offsets(offsets, static_cast<int64_t>(tokens), "offsets");
   check_scores(node.data(), tokens * S, S, "node");
   const bool skip_first = per_token && tokens > 0;
@@ -122,7 +121,7 @@ nb::object py_entropy(const Potentials& from, int n_jobs) {
 }
 
 nb::list py_k_best(const Potentials& from, int k, int n_jobs) {
-  require(k >= 1, "k must be at least 1, got " + std::to_string(k));
+  require(k >= 1, [&] { return std::string("k must be at least 1, got ") + std::to_string(k); });
   std::vector<Ranked> all;
   {
     nb::gil_scoped_release unlocked;

@@ -14,15 +14,17 @@ struct Tokens {
     check_offsets(token_ptr, static_cast<int64_t>(attributes.shape(0)), "token offsets");
     check_offsets(offsets, static_cast<int64_t>(token_ptr.shape(0)) - 1, "sequence offsets");
     require(!values || values->shape(0) == attributes.shape(0), "one value per attribute is needed");
+    int32_t lowest = 0;
     for (size_t i = 0; i < attributes.shape(0); ++i) {
-      highest = std::max(highest, attributes(i));
-      require(attributes(i) >= 0, "attribute ids must not be negative");
+      highest = std::max(highest, attributes.data()[i]);
+      lowest = std::min(lowest, attributes.data()[i]);
     }
+    require(lowest >= 0, "attribute ids must not be negative");
   }
 
   EncodedTokens checked(int64_t n_attributes) const {
-    require(highest < n_attributes, "attribute id " + std::to_string(highest) + " is out of range: there are " +
-                                        std::to_string(n_attributes));
+    require(highest < n_attributes, [&] { return std::string("attribute id ") + std::to_string(highest) + " is out of range: there are " +
+                                        std::to_string(n_attributes); });
     return {static_cast<int64_t>(offsets.shape(0)) - 1, offsets.data(), token_ptr.data(), attributes.data(),
             values ? values->data() : nullptr};
   }

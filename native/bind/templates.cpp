@@ -21,7 +21,7 @@ namespace {
 template <class T>
 T choose(const std::unordered_map<std::string, T>& table, const std::string& name, const char* what) {
   const auto found = table.find(name);
-  require(found != table.end(), std::string("unknown ") + what + " '" + name + "'");
+  require(found != table.end(), [&] { return std::string("unknown ") + what + " '" + name + "'"; });
   return found->second;
 }
 

@@ -29,7 +29,13 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
                         give(std::move(found.label)), give(std::move(found.count)), give(std::move(found.family)));
 }
 
-ChainProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,
+// Keeps the arrays of its tokens alive only where it goes on reading them.
+struct BoundProblem {
+  ChainProblem problem;
+  std::optional<Tokens> kept;
+};
+
+BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,
                            std::optional<In1<double>> sequence_weights, int n_jobs) {
   const FeatureColumns features = columns.checked(n_states);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
@@ -37,17 +43,23 @@ ChainProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
   check_range(gold, 0, n_states, "labels");
   require(!sequence_weights || sequence_weights->shape(0) == static_cast<size_t>(encoded.n_sequences),
           "one weight per sequence is needed");
-  nb::gil_scoped_release unlocked;
-  return new ChainProblem(features, n_states, encoded, gold.data(),
-                          sequence_weights ? sequence_weights->data() : nullptr, n_jobs);
+  BoundProblem* bound;
+  {
+    nb::gil_scoped_release unlocked;
+    bound = new BoundProblem{{features, n_states, encoded, gold.data(),
+                              sequence_weights ? sequence_weights->data() : nullptr, n_jobs},
+                             std::nullopt};
+  }
+  if (bound->problem.needs_tokens()) bound->kept = tokens;
+  return bound;
 }
 
-double py_evaluate(ChainProblem& problem, In1<double> weights, Mut1<double> gradient,
+double py_evaluate(BoundProblem& bound, In1<double> weights, Mut1<double> gradient,
                    std::optional<Mut1<double>> log_z) {
+  ChainProblem& problem = bound.problem;
   const size_t n = static_cast<size_t>(problem.n_features());
-  require(weights.shape(0) == n && gradient.shape(0) == n,
-          "weights and gradient must have " + std::to_string(n) + " entries, got " +
-              std::to_string(weights.shape(0)) + " and " + std::to_string(gradient.shape(0)));
+  require(weights.shape(0) == n && gradient.shape(0) == n, [&] { return std::string("weights and gradient must have ") + std::to_string(n) + " entries, got " +
+              std::to_string(weights.shape(0)) + " and " + std::to_string(gradient.shape(0)); });
   require(!log_z || log_z->shape(0) == static_cast<size_t>(problem.n_sequences()), "one log Z per sequence");
   nb::gil_scoped_release unlocked;
   return problem.evaluate(weights.data(), gradient.data(), log_z ? log_z->data() : nullptr);
@@ -60,7 +72,7 @@ PerWeight per_weight(const In1<double>& given, size_t n) {
 
 void same_length(size_t n, std::initializer_list<size_t> others) {
   for (size_t m : others)
-    require(m == n, "vectors of lengths " + std::to_string(n) + " and " + std::to_string(m));
+    require(m == n, [&] { return std::string("vectors of lengths ") + std::to_string(n) + " and " + std::to_string(m); });
 }
 
 // History of m pairs: s, y [m, n]. Returns products [3, 2 m] of (g, s_k, y_k) with all s and all y.
@@ -110,11 +122,15 @@ void bind_vectors(nb::module_& m) {
     nb::gil_scoped_release unlocked;
     advance(x.data(), step, d.data(), x.shape(0), n_jobs, out.data());
   });
-  m.def("remember", [](In1<double> w, In1<double> w_new, In1<double> g, In1<double> g_new, Mut1<double> s,
-                       Mut1<double> y, int n_jobs) {
-    same_length(w.shape(0), {w_new.shape(0), g.shape(0), g_new.shape(0), s.shape(0), y.shape(0)});
+  m.def("subtract_from", [](In1<double> x, Mut1<double> old, int n_jobs) {
+    same_length(x.shape(0), {old.shape(0)});
     nb::gil_scoped_release unlocked;
-    remember(w.data(), w_new.data(), g.data(), g_new.data(), w.shape(0), n_jobs, s.data(), y.data());
+    subtract_from(x.data(), x.shape(0), n_jobs, old.data());
+  });
+  m.def("copy", [](In1<double> x, Mut1<double> out, int n_jobs) {
+    same_length(x.shape(0), {out.shape(0)});
+    nb::gil_scoped_release unlocked;
+    copy(x.data(), x.shape(0), n_jobs, out.data());
   });
   m.def("gaussian", [](In1<double> w, In1<double> mean, In1<double> precision, Mut1<double> gradient, int n_jobs) {
     const size_t n = w.shape(0);
@@ -158,17 +174,18 @@ void bind_training(nb::module_& m) {
   nb::class_<Columns>(m, "Columns")
       .def(nb::init<int64_t, In1<int32_t>, In1<int32_t>, In1<int32_t>>(), nb::arg("n_attributes"),
            nb::arg("attribute"), nb::arg("previous"), nb::arg("label"));
-  nb::class_<ChainProblem>(m, "ChainProblem")
+  nb::class_<BoundProblem>(m, "ChainProblem")
       .def("evaluate", &py_evaluate, nb::arg("weights"), nb::arg("gradient"), nb::arg("log_z").none())
-      .def_prop_ro("n_features", &ChainProblem::n_features)
-      .def_prop_ro("n_sequences", &ChainProblem::n_sequences)
-      .def_prop_ro("bytes", &ChainProblem::bytes)
-      .def_prop_ro("empirical", [](const ChainProblem& p) { return give(std::vector<double>(p.empirical())); });
+      .def_prop_ro("n_features", [](const BoundProblem& b) { return b.problem.n_features(); })
+      .def_prop_ro("n_sequences", [](const BoundProblem& b) { return b.problem.n_sequences(); })
+      .def_prop_ro("bytes", [](const BoundProblem& b) { return b.problem.bytes(); })
+      .def_prop_ro("empirical", [](const BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
   m.def("count_features", &py_count_features, nb::arg("tokens"), nb::arg("n_attributes"), nb::arg("on_edge").none(),
         nb::arg("gold"), nb::arg("n_states"), nb::arg("all_states"), nb::arg("all_transitions"), nb::arg("edge_bias"),
         nb::arg("min_count"));
   m.def("chain_problem", &make_problem, nb::arg("columns"), nb::arg("n_states"), nb::arg("tokens"), nb::arg("gold"),
-        nb::arg("sequence_weights").none(), nb::arg("n_jobs"), nb::keep_alive<0, 3>());
+        nb::arg("sequence_weights").none(), nb::arg("n_jobs"));
+  m.def("release_memory", &release_free_memory);
   bind_vectors(m);
 }
 

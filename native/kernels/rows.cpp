@@ -6,6 +6,8 @@
 // Rows are sorted by how often they occur, so that the frequent ones stay in cache; the rare ones are fetched
 // ahead of use. The adjoint adds each contribution singly and in corpus order to the one place that owns it:
 // the result does not depend on how many owners share the work.
+#include <algorithm>
+
 #include "kernels.hpp"
 #include "kernels/simd.hpp"
 
@@ -69,29 +71,60 @@ void score(const TokenRows& d, const double* rows, const double* weights, int64_
   }
 }
 
+// The entries of one token that an owner adds: dense i .. i_end, sparse j .. j_end.
+struct Share {
+  int64_t i, i_end, j, j_end;
+};
+
+// splits[t, o, 0/1]: where the entries of owner o + 1 begin within token t.
+inline Share share_of(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t t) {
+  Share s{d.dense_ptr[t], d.dense_ptr[t + 1], d.sparse_ptr[t], d.sparse_ptr[t + 1]};
+  if (n_owners == 1) return s;
+  const uint32_t* split = splits + t * 2 * (n_owners - 1);
+  const int64_t i0 = s.i, j0 = s.j;
+  if (owner > 0) s.i = i0 + split[2 * (owner - 1)], s.j = j0 + split[2 * (owner - 1) + 1];
+  if (owner < n_owners - 1) s.i_end = i0 + split[2 * owner], s.j_end = j0 + split[2 * owner + 1];
+  return s;
+}
+
+// Adds N vectors of marginals to the token's rows; they stay in registers.
+template <int N, bool Valued>
+inline void add_to_rows(const TokenRows& d, const Share& s, const double* marginals, int P, double* rows) {
+  Vec p[N];
+  for (int v = 0; v < N; ++v) p[v] = CANARY(SCATTER, load(marginals + v * kWidth));
+  for (int64_t i = s.i; i < s.i_end; ++i) {
+    double* row = rows + static_cast<int64_t>(d.dense[i]) * P;
+    const Vec value = splat(Valued ? d.dense_values[i] : 1.0);
+    for (int v = 0; v < N; ++v)
+      store(row + v * kWidth, load(row + v * kWidth) + (Valued ? value * p[v] : p[v]));
+  }
+}
+
+template <int N, bool Valued>
+inline void add_to_rows_chunked(const TokenRows& d, const Share& s, const double* marginals, int P, int n_vectors,
+                                double* rows) {
+  while (n_vectors >= N) {
+    add_to_rows<N, Valued>(d, s, marginals, P, rows);
+    rows += N * kWidth;
+    marginals += N * kWidth;
+    n_vectors -= N;
+  }
+  if constexpr (N > 1)
+    if (n_vectors > 0) add_to_rows_chunked<N - 1, Valued>(d, s, marginals, P, n_vectors, rows);
+}
+
+constexpr int kTokensAhead = 2;
+
 template <bool Valued>
 void scatter(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin, int64_t end,
              int P, const double* marginals, double* rows, double* gradient) {
-  // splits[t, o, 0/1]: where owner o's dense and sparse entries begin within token t (o >= 1).
-  const int stride = 2 * (n_owners - 1);
   for (int64_t t = begin; t < end; ++t, marginals += P) {
-    int64_t i = d.dense_ptr[t], i_end = d.dense_ptr[t + 1];
-    int64_t j = d.sparse_ptr[t], j_end = d.sparse_ptr[t + 1];
-    if (n_owners > 1) {
-      const uint32_t* split = splits + t * stride;
-      const int64_t i0 = i, j0 = j;
-      if (owner > 0) i = i0 + split[2 * (owner - 1)], j = j0 + split[2 * (owner - 1) + 1];
-      if (owner < n_owners - 1) i_end = i0 + split[2 * owner], j_end = j0 + split[2 * owner + 1];
-    }
-    for (; i < i_end; ++i) {
-      double* row = rows + static_cast<int64_t>(d.dense[i]) * P;
-      const Vec value = splat(Valued ? d.dense_values[i] : 1.0);
-      for (int y = 0; y < P; y += kWidth) {
-        const Vec p = Valued ? value * load(marginals + y) : load(marginals + y);
-        store(row + y, load(row + y) + CANARY(SCATTER, p));
-      }
-    }
-    for (; j < j_end; ++j) {
+    const Share later = share_of(d, splits, n_owners, owner, std::min(t + kTokensAhead, end - 1));
+    for (int64_t i = later.i; i < later.i_end; ++i) prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
+    for (int64_t j = later.j; j < later.j_end; ++j) __builtin_prefetch(gradient + d.sparse_feature[j], 1);
+    const Share s = share_of(d, splits, n_owners, owner, t);
+    add_to_rows_chunked<kRegisters, Valued>(d, s, marginals, P, P / kWidth, rows);
+    for (int64_t j = s.j; j < s.j_end; ++j) {
       const double value = Valued ? d.sparse_values[j] : 1.0;
       gradient[d.sparse_feature[j]] += CANARY(SCATTER, value * marginals[d.sparse_label[j]]);
     }

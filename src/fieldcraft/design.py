@@ -110,8 +110,8 @@ def build_design(
     """Count what the corpus supports and lay the feature index over it."""
     if features not in FEATURES:
         raise InputError(f"features={features!r}; choose one of {', '.join(FEATURES)}")
-    if min_count < 1:
-        raise InputError(f"min_count is {min_count}; it must be at least 1")
+    if not isinstance(min_count, (int, np.integer)) or min_count < 1:
+        raise InputError(f"min_count is {min_count!r}; it must be a whole number, at least 1")
     rules = FEATURES[features]
     templates = list(encoder.templates)
     of_attribute = encoder.attribute_template  # [A]
@@ -125,7 +125,7 @@ def build_design(
         rules.all_states,
         rules.all_transitions,
         encoder.edge_bias,
-        min_count,
+        int(min_count),
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
@@ -186,6 +186,9 @@ def _refuse_unknown(y: Sequence[Sequence[str]], number: dict[str, int]) -> None:
                 )
 
 
+UNORDERED = (str, bytes, dict, set, frozenset)  # what has a length but is no list of labels
+
+
 def check_labels(X_length: int, y: Any) -> list[Any]:
     """y as a list of label lists, as many as there are sequences, or an InputError."""
     if isinstance(y, (str, bytes, dict)) or not hasattr(y, "__iter__"):
@@ -194,7 +197,7 @@ def check_labels(X_length: int, y: Any) -> list[Any]:
     if len(labels) != X_length:
         raise InputError(f"X has {X_length} sequences and y has {len(labels)}; they must agree")
     for i, sequence in enumerate(labels):
-        if isinstance(sequence, (str, bytes)) or not hasattr(sequence, "__len__"):
+        if isinstance(sequence, UNORDERED) or not hasattr(sequence, "__len__"):
             raise InputError(
                 f"y[{i}] is a {type(sequence).__name__}; each sequence needs a list of labels"
             )

@@ -39,8 +39,13 @@ class FreeFeatures:
     edge_bias = True
 
     def __init__(self, *, hash_size: int | None = None, edge_prefix: str | None = None) -> None:
-        if hash_size is not None and not 1 <= hash_size < 2**31 - 1:
-            raise InputError(f"hash_size is {hash_size}; it must be between 1 and 2^31 - 2")
+        whole = hash_size is None or isinstance(hash_size, (int, np.integer))
+        if not whole or (hash_size is not None and not 1 <= hash_size < 2**31 - 1):
+            raise InputError(
+                f"hash_size is {hash_size!r}; it must be a whole number between 1 and 2^31 - 2"
+            )
+        if edge_prefix is not None and not isinstance(edge_prefix, str):
+            raise InputError(f"edge_prefix is {edge_prefix!r}; it must be a str")
         if hash_size is not None and edge_prefix is not None:
             raise InputError("edge_prefix needs the attributes' names, which hashing forgets; drop one")
         self.hash_size = hash_size
@@ -142,6 +147,10 @@ def _nonzeros(matrix: Any, index: int) -> Triple:
     if matrix.ndim != 2:
         raise InputError(
             f"sequence {index}: an array of {matrix.ndim} dimensions; expected 2: tokens, features"
+        )
+    if matrix.dtype.kind not in "buif":
+        raise InputError(
+            f"sequence {index}: a matrix of type {matrix.dtype}; its cells must be real numbers"
         )
     if hasattr(matrix, "tocsr"):
         csr = matrix.tocsr()

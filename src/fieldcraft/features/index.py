@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,8 @@ class FeatureIndex:
     previous: Ints
     label: Ints
     template: Ints
-    count: Counts
-    family: Counts
+    count: Ints
+    family: Ints
     windows: Ints
     n_attributes: int
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import design as design_
-from fieldcraft.corpus import Span
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
@@ -20,7 +19,7 @@ from fieldcraft.features.index import FeatureIndex
 from fieldcraft.models.estimator import Estimator
 from fieldcraft.models.fitting import Fitting
 from fieldcraft.models.inputs import encode, labels_of
-from fieldcraft.models.spans import SpanWindows
+from fieldcraft.models.spans import SpanWindows, as_span
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.potentials import ChainWeights
 from fieldcraft.structures import queries
@@ -139,6 +138,8 @@ class ChainCRF(Estimator):
         resume : go on from ``snapshot``
         callbacks : called with each iteration's record; True stops
         """
+        if X_dev is None and y_dev is not None:
+            raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
         Fitting(self).run(
             X,
             y,
@@ -229,8 +230,10 @@ class ChainCRF(Estimator):
         encoded, potentials = self._apply(X)
         lengths = np.diff(encoded.offsets)
         if len(spans) != len(lengths):
-            raise InputError(f"{len(spans)} lists of spans for {len(lengths)} sequences")
-        asked = [(i, Span(*span)) for i, listed in enumerate(spans) for span in listed]
+            raise InputError(
+                f"{len(spans)} lists of spans for {len(lengths)} sequences; give one list for each"
+            )
+        asked = [(i, as_span(span, i)) for i, listed in enumerate(spans) for span in listed]
         windows = SpanWindows(self.classes_.tolist())
         cases = [windows.of(*span, int(lengths[i])) for i, span in asked]
         found = iter(queries.spans(potentials, [i for i, _ in asked], cases, self._jobs()))
@@ -284,10 +287,7 @@ class ChainCRF(Estimator):
         return encoded, self._scorer.apply(encoded)
 
     def _states(self, potentials: Any) -> NDArray[np.int32]:
-        if self.decoding not in queries.DECODINGS:
-            names = ", ".join(queries.DECODINGS)
-            raise InputError(f"decoding={self.decoding!r}; choose one of {names}")
-        return queries.DECODINGS[self.decoding](potentials, self._jobs())
+        return queries.resolve_decoding(self.decoding)(potentials, self._jobs())
 
     def _lists(self, states: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.object_]:
         labels = self.classes_[states].tolist()

@@ -20,9 +20,14 @@ from fieldcraft.models.progress import Progress
 from fieldcraft.objectives import resolve_objective
 from fieldcraft.optimisers import resolve_optimiser
 from fieldcraft.optimisers.loop import Control, Loop
-from fieldcraft.optimisers.problem import ChainProblem, check_mask, check_weights
+from fieldcraft.optimisers.problem import (
+    ChainProblem,
+    check_mask,
+    check_weights,
+    release_memory,
+)
 from fieldcraft.potentials import ChainWeights
-from fieldcraft.priors import resolve_prior
+from fieldcraft.priors import Prior, resolve_prior
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.structures import queries
 
@@ -40,6 +45,8 @@ class Fitting:
         self.n_jobs = crf._jobs()
         if crf.states != "labels":
             raise InputError(f"states={crf.states!r}; only 'labels' is there yet")
+        queries.resolve_decoding(crf.decoding)
+        resolve_metric(crf.metric, [])
 
     def run(
         self,
@@ -68,17 +75,18 @@ class Fitting:
         )
         design = self._design(encoder, X, labels)
         weights = check_weights(sample_weight, design.n_sequences)
-        mask = feature_mask(design.index) if callable(feature_mask) else feature_mask
+        wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
+        mask = check_mask(wanted, len(design.index))
         problem = ChainProblem(
             design,
             len(self.classes),
             prior,
             sequence_weights=weights,
-            mask=check_mask(mask, len(design.index)),
+            mask=mask,
             n_jobs=self.n_jobs,
         )
         held_out = None if dev is None else self._held_out(encoder, design, *dev)
-        digest = _digest(design, weights, prior.settings(), optimiser)
+        digest = "" if snapshot is None else _digest(design, weights, mask, prior, optimiser)
         resumed = read_snapshot(snapshot, digest) if resume else None
         progress = Progress(optimiser.max_iterations) if crf.verbose else None
         shown = (*control.pop("callbacks"), *((progress,) if progress else ()))
@@ -89,10 +97,12 @@ class Fitting:
         )
         index = design.index
         del design, problem
+        release_memory()
         outcome = loop.go(resumed)
         if progress:
             progress.close(outcome.reason)
         del loop.run  # the optimiser's vectors are no longer needed
+        release_memory()
         crf._settle(encoder, index, np.array(outcome.weights), self.classes)
         crf.optimiser_, crf.prior_ = optimiser, prior
         crf.training_log_, crf.objective_value_ = outcome.records, outcome.objective
@@ -123,7 +133,7 @@ class Fitting:
         gold = design_.encode_labels(gold_labels, names, encoded.offsets)
         metric = resolve_metric(self.crf.metric, gold_labels).on_ids(names)
         index, n_states, n_jobs = design.index, len(self.classes), self.n_jobs
-        decode = queries.DECODINGS[self.crf.decoding]
+        decode = queries.resolve_decoding(self.crf.decoding)
 
         def score(weights: Floats) -> float:
             scorer = ChainWeights(index, weights, n_states, n_jobs=n_jobs)
@@ -133,14 +143,17 @@ class Fitting:
 
 
 def _digest(
-    design: design_.Design, weights: Floats | None, prior: dict[str, Any], optimiser: Any
+    design: design_.Design,
+    weights: Floats | None,
+    mask: NDArray[np.bool_] | None,
+    prior: Prior,
+    optimiser: Any,
 ) -> str:
-    """Tells whether a snapshot belongs to this training: data, features, penalty, optimiser."""
+    """Tells whether a snapshot belongs to this training: data, features, mask, penalty, optimiser."""
     settings = {k: v for k, v in vars(optimiser).items() if k != "max_iterations"}
-    hasher = hashlib.sha256(f"{prior}{type(optimiser).__name__}{settings}".encode())
+    hasher = hashlib.sha256(f"{prior.settings()}{type(optimiser).__name__}{settings}".encode())
     hasher.update(design.index.digest.encode())
-    parts = [*design.encoded, design.gold, weights]
-    for part in parts:
-        if part is not None:
-            hasher.update(np.ascontiguousarray(part).tobytes())
+    vectors = [np.asarray(value, np.float64) for value in vars(prior).values()]
+    for part in [*design.encoded, design.gold, weights, mask, *vectors]:
+        hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
     return hasher.hexdigest()

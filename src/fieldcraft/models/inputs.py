@@ -35,6 +35,8 @@ def labels_of(X: Any, y: Any) -> list[Any]:
 
 
 def _length(X: Any) -> int:
+    if isinstance(X, (str, bytes, dict)):
+        raise InputError(f"X is a {type(X).__name__}; it must be a list of sequences")
     try:
         return len(X)
     except TypeError:

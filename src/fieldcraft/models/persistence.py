@@ -91,7 +91,7 @@ def _pack(model: ChainCRF, *, compact: bool) -> tuple[dict[str, Any], dict[str, 
 def _unpack(model: ChainCRF, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     n = len(arrays["weights"])
     filler = {"template": np.full(n, -1, np.int32)}
-    filler |= {"count": np.zeros(n, np.int64), "family": np.zeros(n, np.int64)}
+    filler |= {"count": np.zeros(n, np.int32), "family": np.zeros(n, np.int32)}
     columns = {k: np.array(arrays.get(f"index.{k}", filler.get(k))) for k in COLUMNS}
     index = FeatureIndex(
         **columns, windows=arrays["index.windows"], n_attributes=int(header["n_attributes"])

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft.corpus import Span
 from fieldcraft.corpus.schemes import is_tag_set
 from fieldcraft.errors import InputError
 
@@ -28,6 +29,17 @@ class Window(NamedTuple):
 
     first: int
     allowed: NDArray[np.bool_]
+
+
+def as_span(given: Any, sequence: int) -> Span:
+    """What a user wrote for a span of a sequence."""
+    try:
+        start, end, label = given
+        return Span(int(start), int(end), label)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"sequence {sequence}: {given!r} is not a span; give (start, end, label)"
+        ) from None
 
 
 class SpanWindows:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from fieldcraft.errors import InputError
 from fieldcraft.optimisers.lbfgs import LBFGS
@@ -25,12 +28,29 @@ def resolve_optimiser(given: Any, prior: Prior) -> LBFGS | OWLQN:
     if not isinstance(given, tuple(OPTIMISERS.values())):
         names = ", ".join(OPTIMISERS)
         raise InputError(f"optimiser={given!r}; give 'auto', an optimiser object or one of {names}")
+    _check_settings(given)
     if kinked and isinstance(given, LBFGS):
         raise InputError(
             f"{type(prior).__name__} has an absolute-value part, which L-BFGS cannot minimise; "
             "use optimiser='owlqn' or 'auto'"
         )
     return given
+
+
+# setting -> the least that makes sense
+LEAST = {"max_iterations": 0, "memory": 1, "period": 1, "max_trials": 1}
+
+
+def _check_settings(optimiser: LBFGS | OWLQN) -> None:
+    name = type(optimiser).__name__
+    for setting, least in LEAST.items():
+        value = getattr(optimiser, setting)
+        if not isinstance(value, (int, np.integer)) or value < least:
+            raise InputError(f"{name}: {setting} is {value!r}; it must be a whole number >= {least}")
+    for setting in ("tolerance", "objective_tolerance"):
+        value = getattr(optimiser, setting)
+        if not isinstance(value, (int, float, np.number)) or math.isnan(value):
+            raise InputError(f"{name}: {setting} is {value!r}; it must be a number")
 
 
 __all__ = ["AUTO", "LBFGS", "OPTIMISERS", "OWLQN", "resolve_optimiser"]

@@ -27,13 +27,24 @@ class History:
         self.order: list[int] = []  # live slots, oldest first
         self.n_jobs = n_jobs
         self.memory = memory
+        self._open = 0  # slot that holds the point a step began from
 
-    def push(self, weights: Floats, new: Floats, gradient: Floats, new_gradient: Floats) -> None:
-        """Remember the step from weights to new, in a free slot or that of the oldest."""
+    def open(self, weights: Floats, gradient: Floats) -> None:
+        """Keep the point that a step leaves, in a free slot or that of the oldest pair."""
         free = [k for k in range(self.memory) if k not in self.order]
-        k = free[0] if free else self.order.pop(0)
-        _core.remember(weights, new, gradient, new_gradient, self.s[k], self.y[k], self.n_jobs)
-        self.order.append(k)
+        self._open = free[0] if free else self.order.pop(0)
+        _core.copy(weights, self.s[self._open], self.n_jobs)
+        _core.copy(gradient, self.y[self._open], self.n_jobs)
+
+    def origin(self) -> tuple[Floats, Floats]:
+        """Weights and gradient kept by ``open``."""
+        return self.s[self._open], self.y[self._open]
+
+    def close(self, weights: Floats, gradient: Floats) -> None:
+        """The step ended here: what was kept becomes the newest pair (s, y)."""
+        _core.subtract_from(weights, self.s[self._open], self.n_jobs)
+        _core.subtract_from(gradient, self.y[self._open], self.n_jobs)
+        self.order.append(self._open)
 
     def clear(self) -> None:
         """Forget everything: the next direction is steepest descent."""

@@ -44,32 +44,30 @@ class LBFGSRun(Run):
 
     def step(self) -> bool:
         """Direction, line search, update; steepest descent once if that fails."""
-        self.history.direction(self.gradient, self.towards)
-        if self._search():
+        remembered = bool(self.history.order)
+        if self._search() or (remembered and self._search()):
             return True
-        if self.history.order:
-            self.history.clear()
-            self.history.direction(self.gradient, self.towards)
-            if self._search():
-                return True
         self.why_stuck = "no step lowers the objective any more: its last digits are reached"
         return False
 
     def _search(self) -> bool:
+        self.history.direction(self.gradient, self.towards)
         slope = self.dot(self.gradient, self.towards)
         if not slope < 0.0:
+            self.history.clear()
             return False
         first = 1.0 if self.history.order else 1.0 / math.sqrt(-slope)
         start = Point(0.0, self.value, slope)
+        self.leave()
         found = wolfe_step(self._at, start, first, self.settings.max_trials)
         if found is None:
+            self.go_back()
             return False
         self.accept(found.value)
         return True
 
     def _at(self, step: float) -> tuple[float, float]:
-        _core.advance(self.weights, step, self.towards, self.trial, self.problem.n_jobs)
-        value = self.evaluate(self.trial, self.trial_gradient)
-        return value, self.dot(self.trial_gradient, self.towards)
-
-
+        origin, _ = self.history.origin()
+        _core.advance(origin, step, self.towards, self.weights, self.problem.n_jobs)
+        value = self.evaluate(self.weights, self.gradient)
+        return value, self.dot(self.gradient, self.towards)

@@ -58,7 +58,7 @@ def _good_enough(here: Point, start: Point) -> bool:
     lower = here.value <= start.value + SUFFICIENT * here.step * start.slope
     if lower and flat:
         return True
-    level = here.value <= start.value + ROUNDING * abs(start.value)
+    level = abs(here.value - start.value) <= ROUNDING * abs(start.value)
     return level and CURVATURE * start.slope <= here.slope <= (2 * SUFFICIENT - 1) * start.slope
 
 

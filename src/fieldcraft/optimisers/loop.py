@@ -95,7 +95,7 @@ class Loop:
             self._restore(resumed)
         self.run.begin()
         with Interrupts() as interrupts:
-            reason, converged = self._before(), True
+            reason, converged = self._before()
             while reason is None:
                 reason, converged = self._iterate(interrupts)
         weights, objective = self.run.weights, self.run.objective()
@@ -105,10 +105,11 @@ class Loop:
             objective = self.records[self._best.iteration - 1].objective
         return Outcome(weights, objective, reason, converged, self.records)
 
-    def _before(self) -> str | None:
-        if self.run.settings.max_iterations <= self.run.iteration:
-            return "maximum number of iterations"
-        return self._flat(self.run.gradient_norm())
+    def _before(self) -> tuple[str | None, bool]:
+        flat = self._flat(self.run.gradient_norm())
+        if flat is None and self.run.settings.max_iterations <= self.run.iteration:
+            return "maximum number of iterations", False
+        return flat, flat is not None
 
     def _flat(self, gradient_norm: float) -> str | None:
         limit = self.run.settings.tolerance * max(1.0, self.run.weight_norm())

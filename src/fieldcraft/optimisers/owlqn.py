@@ -58,33 +58,34 @@ class OWLQNRun(Run):
         _core.pseudo_gradient(self.weights, self.gradient, *self._l1, self._pseudo, jobs)
 
     def step(self) -> bool:
-        """Direction in the orthant, backtracking, update."""
+        """Direction in the orthant, backtracking, update; steepest descent once if that fails."""
         self._slope_now()
-        for _ in range(2):
-            self.history.direction(self._pseudo, self.towards)
-            _core.align(self._pseudo, self.towards, self.problem.n_jobs)
-            if self._search():
-                return True
-            if not self.history.order:
-                break
-            self.history.clear()
+        remembered = bool(self.history.order)
+        if self._search() or (remembered and self._search()):
+            return True
         self.why_stuck = "no step lowers the objective any more: its last digits are reached"
         return False
 
     def _search(self) -> bool:
+        jobs = self.problem.n_jobs
+        self.history.direction(self._pseudo, self.towards)
+        _core.align(self._pseudo, self.towards, jobs)
         slope = self.dot(self._pseudo, self.towards)
         if not slope < 0.0:
+            self.history.clear()
             return False
         step = 1.0 if self.history.order else 1.0 / math.sqrt(-slope)
-        before = self.objective()
-        jobs = self.problem.n_jobs
+        before, start = self.objective(), self.dot(self._pseudo, self.weights)
+        self.leave()
+        origin, _ = self.history.origin()
         for _ in range(self.settings.max_trials):
-            _core.orthant_step(self.weights, self._pseudo, step, self.towards, self.trial, jobs)
-            value = self.evaluate(self.trial, self.trial_gradient)
-            after = value + self.problem.l1_value(self.trial)
-            gain = self.dot(self._pseudo, self.trial) - self.dot(self._pseudo, self.weights)
+            _core.orthant_step(origin, self._pseudo, step, self.towards, self.weights, jobs)
+            value = self.evaluate(self.weights, self.gradient)
+            after = value + self.problem.l1_value(self.weights)
+            gain = self.dot(self._pseudo, self.weights) - start
             if math.isfinite(after) and after <= before + SUFFICIENT * gain and after < before:
                 self.accept(value)
                 return True
             step *= 0.5
+        self.go_back()
         return False

@@ -84,7 +84,12 @@ def check_weights(weights: Any, n_sequences: int) -> Floats | None:
     """Sequence weights as a vector, or an InputError."""
     if weights is None:
         return None
-    vector = np.ascontiguousarray(weights, np.float64)
+    try:
+        vector = np.ascontiguousarray(weights, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"sample_weight is not a list of numbers; one per sequence ({n_sequences}) is needed"
+        ) from None
     if vector.shape != (n_sequences,):
         raise InputError(
             f"sample_weight has shape {vector.shape}; one number per sequence ({n_sequences}) is needed"
@@ -106,3 +111,8 @@ def check_mask(mask: Any, n_weights: int) -> NDArray[np.bool_] | None:
             f"one bool per weight ({n_weights}) is needed"
         )
     return vector
+
+
+def release_memory() -> None:
+    """Hand freed memory back to the system: large arrays were let go, and others are to come."""
+    _core.release_memory()

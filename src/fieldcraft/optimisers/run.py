@@ -38,8 +38,6 @@ class Run:
         self.problem = problem
         self.weights = np.array(start, np.float64)
         self.gradient = np.empty_like(self.weights)
-        self.trial = np.empty_like(self.weights)
-        self.trial_gradient = np.empty_like(self.weights)
         self.towards = np.empty_like(self.weights)  # the search direction
         self.history = History(settings.memory, problem.n_variables, problem.n_jobs)
         self.iteration = 0
@@ -79,13 +77,21 @@ class Run:
         """The whole objective at the current point."""
         return self.value
 
+    def leave(self) -> None:
+        """A line search begins: weights and gradient become scratch for its trials."""
+        self.history.open(self.weights, self.gradient)
+
     def accept(self, value: float) -> None:
-        """The trial point becomes the current one."""
-        self.history.push(self.weights, self.trial, self.gradient, self.trial_gradient)
-        self.weights, self.trial = self.trial, self.weights
-        self.gradient, self.trial_gradient = self.trial_gradient, self.gradient
+        """The last trial becomes the current point."""
+        self.history.close(self.weights, self.gradient)
         self.value = value
         self.iteration += 1
+
+    def go_back(self) -> None:
+        """No trial was good: return to where the search began, and forget the memory."""
+        weights, gradient = self.history.origin()
+        self.weights[:], self.gradient[:] = weights, gradient
+        self.history.clear()
 
     def step(self) -> bool:
         """One iteration; False when no step lowers the objective (``why_stuck`` says why)."""

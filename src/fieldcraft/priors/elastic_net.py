@@ -24,9 +24,9 @@ class ElasticNet(Prior):
     variance: ArrayLike = 10.0
 
     def quadratic(self, n_weights: int) -> tuple[Floats, Floats]:
-        variance = per_weight(self.variance, n_weights, "variance", low=0.0, above=True)
+        variance = per_weight(self.variance, n_weights, "variance", low=0.0)
         return np.zeros(1), 1.0 / variance
 
     def l1(self, n_weights: int) -> tuple[Floats, Floats]:
-        strength = 1.0 / per_weight(self.scale, n_weights, "scale", low=0.0, above=True)
+        strength = 1.0 / per_weight(self.scale, n_weights, "scale", low=0.0)
         return strength, strength

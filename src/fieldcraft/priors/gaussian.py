@@ -26,5 +26,5 @@ class Gaussian(Prior):
     mean: ArrayLike = 0.0
 
     def quadratic(self, n_weights: int) -> tuple[Floats, Floats]:
-        variance = per_weight(self.variance, n_weights, "variance", low=0.0, above=True)
-        return per_weight(self.mean, n_weights, "mean"), 1.0 / variance
+        variance = per_weight(self.variance, n_weights, "variance", low=0.0)
+        return per_weight(self.mean, n_weights, "mean", finite=True), 1.0 / variance

@@ -21,5 +21,5 @@ class Laplacian(Prior):
     scale: ArrayLike = 1.0
 
     def l1(self, n_weights: int) -> tuple[Floats, Floats]:
-        strength = 1.0 / per_weight(self.scale, n_weights, "scale", low=0.0, above=True)
+        strength = 1.0 / per_weight(self.scale, n_weights, "scale", low=0.0)
         return strength, strength

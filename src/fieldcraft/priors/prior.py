@@ -46,17 +46,22 @@ class NoPrior(Prior):
 
 
 def per_weight(
-    value: ArrayLike, n_weights: int, name: str, *, low: float = -np.inf, above: bool = False
+    value: ArrayLike, n_weights: int, name: str, *, low: float = -np.inf, finite: bool = False
 ) -> Floats:
-    """``value`` as a vector of length 1 or ``n_weights``, all of it >= low (or > low)."""
-    vector = np.atleast_1d(np.asarray(value, np.float64))
+    """``value`` as a vector of length 1 or ``n_weights``, all of it > low, and finite where asked."""
+    try:
+        vector = np.atleast_1d(np.asarray(value, np.float64))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is {value!r}; give one number or one per weight ({n_weights})"
+        ) from None
     if vector.ndim != 1 or len(vector) not in (1, n_weights):
         raise InputError(
             f"{name} has shape {vector.shape}; give one number or one per weight ({n_weights})"
         )
-    bad = np.isnan(vector) | (vector <= low if above else vector < low)
+    bad = np.isnan(vector) | (vector <= low) | (finite & np.isinf(vector))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
-        rule = f"greater than {low:g}" if above else f"at least {low:g}"
+        rule = "finite" if finite else f"greater than {low:g}"
         raise InputError(f"{name}[{at}] is {vector[at]}; it must be {rule}")
     return np.ascontiguousarray(vector)

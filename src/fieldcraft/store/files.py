@@ -28,6 +28,8 @@ def write_arrays(
     from safetensors.numpy import save
 
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; make it first")
     text = json.dumps({"format": FORMAT, **header})
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     data = save(flat, metadata={META: text})

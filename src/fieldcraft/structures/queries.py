@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
+from fieldcraft.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +44,13 @@ DECODINGS: dict[str, Callable[[Any, int], NDArray[np.int32]]] = {
 }
 
 
+def resolve_decoding(name: Any) -> Callable[[Any, int], NDArray[np.int32]]:
+    """The decoding of that name."""
+    if not isinstance(name, str) or name not in DECODINGS:
+        raise InputError(f"decoding={name!r}; choose one of {', '.join(DECODINGS)}")
+    return DECODINGS[name]
+
+
 def score(potentials: Any, states: NDArray[np.int32], n_jobs: int) -> Floats:
     """Score of given states [N]."""
     return np.asarray(_core.score(potentials, states, n_jobs))
@@ -55,12 +63,18 @@ def entropy(potentials: Any, n_jobs: int) -> Floats:
 
 def k_best(potentials: Any, k: int, n_jobs: int) -> list[tuple[NDArray[np.int32], Floats]]:
     """Per sequence paths [k', T] and scores [k']."""
-    return list(_core.k_best(potentials, k, n_jobs))
+    if not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f"k is {k!r}; it must be a whole number, at least 1")
+    return list(_core.k_best(potentials, int(k), n_jobs))
 
 
 def sample(potentials: Any, n: int, seed: int, n_jobs: int) -> list[NDArray[np.int32]]:
     """Per sequence states [n, T]."""
-    return list(_core.sample(potentials, n, seed % 2**64, n_jobs))
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise InputError(f"n is {n!r}; the number of samples must be a whole number, at least 0")
+    if not isinstance(seed, (int, np.integer)):
+        raise InputError(f"random_state is {seed!r}; sampling needs a whole number")
+    return list(_core.sample(potentials, int(n), int(seed) % 2**64, n_jobs))
 
 
 def spans(

@@ -1,0 +1,1 @@
+"""Speed, memory and accuracy beside python-crfsuite: ``python -m benchmarks``."""

@@ -1,0 +1,96 @@
+"""fieldcraft's side, through its public names alone.
+
+A record's ``seconds`` count from the moment the optimiser is set up and about to evaluate for the
+first time; so the clock at the first record minus its seconds ends ingestion, and the last record's
+seconds over its evaluations are the seconds per evaluation, optimiser included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import fieldcraft as fc
+
+from benchmarks.memory import MemoryAdded
+from benchmarks.scores import accuracy, f1
+from benchmarks.timing import clock, fastest
+
+Figures = dict[str, Any]
+VARIANCE = 0.5  # CRFsuite's c2 = 1 / (2 variance) = 1
+OPTIMUM = 1e-4  # |gradient| <= OPTIMUM * max(1, |w|)
+
+
+def _lists(source: Any, split: str) -> tuple[Any, Any]:
+    X, y = source.features(split)
+    return X, y
+
+
+def _columns(source: Any, split: str) -> tuple[Any, Any]:
+    sequences, y = source.load(split)
+    return [dict(zip(source.raw, map(list, zip(*tokens)))) for tokens in sequences], y
+
+
+INPUTS: dict[str, Callable[[Any, str], tuple[Any, Any]]] = {"lists": _lists, "columns": _columns}
+
+
+def train(
+    source: Any, *, iterations: int, model: str, threads: int, given: str = "lists"
+) -> Figures:
+    """From attribute lists, or raw columns, to a saved model."""
+    X, y = INPUTS[given](source, "train")
+    optimiser = fc.LBFGS(max_iterations=iterations, tolerance=0.0, objective_tolerance=0.0)
+    crf = fc.ChainCRF(
+        templates=source.templates if given == "columns" else None,
+        prior=fc.Gaussian(variance=VARIANCE),
+        optimiser=optimiser,
+        n_jobs=threads,
+    )
+    ready: list[float] = []
+    memory = MemoryAdded()
+    begun = clock()
+    crf.fit(X, y, callbacks=[lambda record: ready.append(clock() - record.seconds) and None])
+    crf.save(model)
+    total, added = clock() - begun, memory.added()
+    last = crf.training_log_[-1]
+    return {
+        "ingestion": ready[0] - begun,
+        "evaluation": last.seconds / last.evaluations,
+        "total": total,
+        "memory": added,
+        "objective": crf.objective_value_,
+        "features": len(crf.features_),
+        "iterations_done": crf.n_iter_,
+        "evaluations": last.evaluations,
+    }
+
+
+def tag(source: Any, *, model: str, repeat: int, given: str = "lists") -> Figures:
+    """Tokens per second on the test split with one thread, and the scores."""
+    X, gold = INPUTS[given](source, "test")
+    begun = clock()
+    crf = fc.load(model).set_params(n_jobs=1)
+    figures: Figures = {"load": clock() - begun}
+    n = sum(map(len, gold))
+    guess = crf.predict(X)
+    figures |= {
+        "strings" if given == "lists" else "columns": n / fastest(lambda: crf.predict(X), repeat),
+        "marginals": n / fastest(lambda: crf.predict_proba(X), repeat),
+        "accuracy": accuracy(gold, guess),
+    }
+    return {**figures, "f1": f1(gold, guess)} if source.spans else figures
+
+
+def optimum(source: Any, *, model: str) -> Figures:
+    """Trained to the optimum, then scored."""
+    X, y = source.features("train")
+    optimiser = fc.LBFGS(tolerance=OPTIMUM, objective_tolerance=0.0)
+    crf = fc.ChainCRF(prior=fc.Gaussian(variance=VARIANCE), optimiser=optimiser)
+    begun = clock()
+    crf.fit(X, y).save(model)
+    figures = {"objective": crf.objective_value_, "iterations_done": crf.n_iter_}
+    figures["total"] = clock() - begun
+    return figures | {"f1": tag(source, model=model, repeat=1)["f1"]}
+
+
+TASKS: dict[str, Callable[..., Figures]] = {"train": train, "tag": tag, "optimum": optimum}

@@ -1,0 +1,116 @@
+"""python-crfsuite's side: L-BFGS with c2 = 1, one thread (it has no more).
+
+Its iteration callback comes after each line search, the first one after the evaluation at zero and
+a line search. Hence, with trials n_1 … n_k and callbacks at s_1 … s_k,
+
+    seconds per evaluation = (s_k - s_1) / (n_2 + … + n_k)
+    ingestion              = append + (s_1 - start of train) - (1 + n_1) * seconds per evaluation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pycrfsuite
+
+from benchmarks.memory import MemoryAdded
+from benchmarks.scores import accuracy, f1
+from benchmarks.timing import clock, fastest
+from benchmarks.workloads import Features, Labels
+
+Figures = dict[str, Any]
+
+
+class _Watched(pycrfsuite.Trainer):  # type: ignore[misc]
+    """A silent trainer that notes when each iteration ends."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(algorithm="lbfgs", params=settings, verbose=True)
+        self.stamps: list[float] = []
+
+    def on_iteration(self, log: Any, info: Any) -> None:
+        self.stamps.append(clock())
+
+    def _quiet(self, *_: Any) -> None:
+        pass
+
+    on_start = on_featgen_progress = on_featgen_end = on_prepared = _quiet
+    on_prepare_error = on_optimization_end = on_end = _quiet
+
+
+def _featurised(source: Any) -> tuple[Features, Labels, float]:
+    """Attribute lists, labels and, where there are columns, the seconds that Python templates took."""
+    if not hasattr(source, "derived"):
+        return (*source.features("train"), 0.0)
+    columns, labels = source.load("train")
+    derived = source.derived(columns)
+    begun = clock()
+    X = [source.attributes(sequence) for sequence in derived]
+    return X, labels, clock() - begun
+
+
+def train(source: Any, *, iterations: int, model: str, converge: bool = False) -> Figures:
+    """From attribute lists to a saved model."""
+    X, y, featurised = _featurised(source)
+    limits = {} if converge else {"epsilon": 0.0, "delta": 0.0}
+    memory = MemoryAdded()
+    begun = clock()
+    trainer = _Watched(c1=0.0, c2=1.0, max_iterations=iterations, **limits)
+    for sequence, labels in zip(X, y):
+        trainer.append(sequence, labels)
+    appended = clock()
+    trainer.train(model)
+    total, added = clock() - begun, memory.added()
+    rows = trainer.logparser.iterations
+    trials = [row["linesearch_trials"] for row in rows]
+    each = (trainer.stamps[-1] - trainer.stamps[0]) / sum(trials[1:])
+    ingestion = trainer.stamps[0] - begun - (1 + trials[0]) * each
+    return {
+        "ingestion": ingestion,
+        "ingestion_from_columns": ingestion + featurised,
+        "append": appended - begun,
+        "evaluation": each,
+        "total": total,
+        "memory": added,
+        "objective": rows[-1]["loss"],
+        "features": trainer.logparser.featgen_num_features,
+        "iterations_done": len(rows),
+        "evaluations": 1 + sum(trials),
+    }
+
+
+def tag(source: Any, *, model: str, repeat: int) -> Figures:
+    """Tokens per second on the test split, and the scores."""
+    columns, gold = source.load("test")
+    derived = source.derived(columns)
+    X = [source.attributes(sequence) for sequence in derived]
+    tagger = pycrfsuite.Tagger()
+    tagger.open(model)
+    n = sum(map(len, gold))
+    label = tagger.labels()[0]
+
+    def marginals() -> None:
+        for sequence in X:
+            tagger.set(sequence)
+            for t in range(len(sequence)):
+                tagger.marginal(label, t)
+
+    guess = [tagger.tag(sequence) for sequence in X]
+    figures = {
+        "strings": n / fastest(lambda: [tagger.tag(s) for s in X], repeat),
+        "columns": n / fastest(lambda: [tagger.tag(source.attributes(s)) for s in derived], repeat),
+        "marginals": n / fastest(marginals, repeat),
+        "accuracy": accuracy(gold, guess),
+    }
+    return {**figures, "f1": f1(gold, guess)} if source.spans else figures
+
+
+def optimum(source: Any, *, model: str) -> Figures:
+    """Trained until its own stopping rule, then scored."""
+    figures = train(source, iterations=1000, model=model, converge=True)
+    scores = tag(source, model=model, repeat=1)
+    return {k: figures[k] for k in ("objective", "iterations_done", "total")} | {"f1": scores["f1"]}
+
+
+TASKS: dict[str, Callable[..., Figures]] = {"train": train, "tag": tag, "optimum": optimum}

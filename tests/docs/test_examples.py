@@ -1,0 +1,53 @@
+"""Every example runs, says where its data is synthetic, warns of nothing and leaves no file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = {
+    "demo.py": ["no address in it is real", "all fields", "Strongest features", "postcode"],
+    "entities.py": ["synthetic: seminars", "best development F", "speaker", "token accuracy"],
+    "feature_dicts.py": ["synthetic: seminars", "speaker", "token accuracy"],
+    "confidence.py": ["synthetic: addresses", "handed over", "log p"],
+    "functional_chain.py": ["log Z", "no sun after rain"],
+}
+
+
+def run(script: Path, *arguments: str, folder: Path) -> str:
+    """What a script prints; warnings are errors and the working folder is an empty one."""
+    command = [sys.executable, "-W", "error", str(script), *arguments]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_example_is_listed() -> None:
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_runs(name: str, tmp_path: Path) -> None:
+    printed = run(ROOT / "examples" / name, folder=tmp_path)
+    assert [words for words in EXAMPLES[name] if words not in printed] == []
+    assert "nan" not in printed.lower().split()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_measurements_behind_the_decisions_print(tmp_path: Path) -> None:
+    script = ROOT / "docs" / "decisions" / "measure.py"
+    printed = run(script, "001", "002", "003", "004", "006", folder=tmp_path)
+    assert "equal bits: True" in printed
+    assert printed.count(" ms") == 9

@@ -1,0 +1,196 @@
+"""A training that is killed and resumed ends with the same bits as one that was left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fieldcraft import LBFGS, OWLQN, ChainCRF, ElasticNet, FieldcraftError, Gaussian, Laplacian
+from fieldcraft.store.snapshots import read_snapshot, write_snapshot
+from unit.training.corpora import draw
+
+PRIORS: dict[str, Any] = {"lbfgs": Gaussian(variance=2.0), "owlqn": Laplacian(scale=2.0)}
+EXACT: dict[str, Any] = {"max_iterations": 40, "tolerance": 1e-9, "objective_tolerance": 0.0}
+OPTIMISERS: dict[str, Any] = {"lbfgs": LBFGS(**EXACT), "owlqn": OWLQN(**EXACT)}
+
+
+def corpus() -> tuple[list[Any], list[list[str]]]:
+    rng = np.random.default_rng(1)
+    return draw(rng, 4, rng.integers(1, 10, size=50), n_names=30)
+
+
+def dev() -> dict[str, Any]:
+    rng = np.random.default_rng(2)
+    X, y = draw(rng, 4, rng.integers(1, 10, size=30), n_names=30)
+    return {"X_dev": X, "y_dev": y, "patience": 12}
+
+
+def train(name: str, *, held_out: bool = False, **options: Any) -> ChainCRF:
+    crf = ChainCRF(prior=PRIORS[name], optimiser=OPTIMISERS[name], n_jobs=1)
+    return crf.fit(*corpus(), **(dev() if held_out else {}), **options)
+
+
+def train_until_killed(name: str, path: str, at: int, *, held_out: bool) -> None:
+    """Runs in a process of its own (see below) and never returns."""
+
+    def die(record: Any) -> None:
+        if record.iteration == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    train(name, held_out=held_out, snapshot=path, snapshot_every=3, callbacks=[die])
+    raise AssertionError("the training ended before it could be killed")
+
+
+def kill_at(name: str, path: Path, at: int, *, held_out: bool) -> None:
+    tests = str(Path(__file__).resolve().parents[2])
+    code = (
+        f"import sys; sys.path.insert(0, {tests!r}); import conftest\n"
+        "from unit.training.test_snapshots import train_until_killed\n"
+        f"train_until_killed({name!r}, {str(path)!r}, {at}, held_out={held_out})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def same_training(left: ChainCRF, right: ChainCRF) -> None:
+    assert left.weights_.tobytes() == right.weights_.tobytes()
+    assert left.objective_value_ == right.objective_value_
+    assert left.stop_reason_ == right.stop_reason_
+    assert [trace(r) for r in left.training_log_] == [trace(r) for r in right.training_log_]
+
+
+def trace(record: Any) -> tuple[Any, ...]:
+    """A record without its clock."""
+    return tuple(value for name, value in vars(record).items() if name != "seconds")
+
+
+@pytest.mark.parametrize("held_out", [False, True], ids=["alone", "held-out"])
+@pytest.mark.parametrize("name", ["lbfgs", "owlqn"])
+def test_kill_and_resume(name: str, tmp_path: Path, *, held_out: bool) -> None:
+    """Killed twice at iterations drawn from a seed, in the midst of a training."""
+    path = tmp_path / "state.fc"
+    undisturbed = train(name, held_out=held_out)
+    most = undisturbed.n_iter_
+    assert most > 8
+    at = int(np.random.default_rng(len(name)).integers(5, most))
+    kill_at(name, path, at, held_out=held_out)
+    resumed = train(name, held_out=held_out, snapshot=path, snapshot_every=3, resume=True)
+    same_training(resumed, undisturbed)
+    seconds = [record.seconds for record in resumed.training_log_]
+    assert seconds == sorted(seconds)
+
+
+def test_resumed_from_every_iteration(tmp_path: Path) -> None:
+    """Also before the memory is full and after it has wrapped."""
+    undisturbed = train("lbfgs")
+    for stop in range(1, 12):
+        path = tmp_path / f"{stop}.fc"
+        train("lbfgs", snapshot=path, snapshot_every=1, callbacks=[lambda r, n=stop: r.iteration == n])
+        same_training(train("lbfgs", snapshot=path, resume=True), undisturbed)
+
+
+def test_a_finished_training_resumes_to_itself(tmp_path: Path) -> None:
+    path = tmp_path / "state.fc"
+    done = train("lbfgs", snapshot=path, snapshot_every=1)
+    again = train("lbfgs", snapshot=path, snapshot_every=1, resume=True)
+    assert again.weights_.tobytes() == done.weights_.tobytes()
+
+
+def test_more_iterations_after_the_maximum(tmp_path: Path) -> None:
+    """A larger max_iterations goes on where the smaller one stopped."""
+    path = tmp_path / "state.fc"
+
+    def run(most: int, **options: Any) -> ChainCRF:
+        settings = LBFGS(max_iterations=most, tolerance=0.0, objective_tolerance=-1.0)
+        return ChainCRF(optimiser=settings).fit(*corpus(), **options)
+
+    run(6, snapshot=path, snapshot_every=6)
+    same_training(run(14, snapshot=path, resume=True), run(14))
+
+
+def test_without_a_snapshot_yet_it_starts_afresh(tmp_path: Path) -> None:
+    path = tmp_path / "none.fc"
+    same_training(train("lbfgs", snapshot=path, resume=True), train("lbfgs"))
+    assert path.exists()
+
+
+def test_snapshots_do_not_change_a_training(tmp_path: Path) -> None:
+    same_training(train("owlqn", snapshot=tmp_path / "s.fc", snapshot_every=1), train("owlqn"))
+
+
+def test_nothing_but_the_snapshot_is_left(tmp_path: Path) -> None:
+    train("lbfgs", snapshot=tmp_path / "s.fc", snapshot_every=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["s.fc"]
+
+
+def changed_training(name: str) -> dict[str, Any]:
+    """Fit's arguments and the constructor's for a training that differs in one thing."""
+    X, y = corpus()
+    other_y = [list(labels) for labels in y]
+    other_y[0][0] = "L003" if other_y[0][0] != "L003" else "L000"
+    n = len(ChainCRF(optimiser=LBFGS(max_iterations=0)).fit(X, y).weights_)
+    some = np.ones(n, bool)
+    some[0] = False
+    halves = np.full(n, 2.0)
+    halves[0] = 1.0
+    return {
+        "sequences": {"X": X[:-1], "y": y[:-1]},
+        "labels": {"y": other_y},
+        "prior": {"prior": Gaussian(variance=3.0)},
+        "prior_vector": {"prior": Gaussian(variance=halves)},
+        "prior_kind": {"prior": ElasticNet(), "optimiser": OPTIMISERS["owlqn"]},
+        "optimiser": {"optimiser": LBFGS(**EXACT, memory=3)},
+        "weights": {"sample_weight": np.full(len(X), 2.0)},
+        "mask": {"feature_mask": some},
+        "min_count": {"min_count": 2},
+    }[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    "sequences labels prior prior_vector prior_kind optimiser weights mask min_count".split(),
+)
+def test_another_training_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "state.fc"
+    X, y = corpus()
+    n = len(ChainCRF(optimiser=LBFGS(max_iterations=0)).fit(X, y).weights_)
+    prior = Gaussian(variance=np.full(n, 2.0)) if name == "prior_vector" else PRIORS["lbfgs"]
+    settings: dict[str, Any] = {"prior": prior, "optimiser": OPTIMISERS["lbfgs"], "min_count": 1}
+    ChainCRF(**settings).fit(X, y, snapshot=path, snapshot_every=2)
+    fitting: dict[str, Any] = {"X": X, "y": y}
+    for key, value in changed_training(name).items():
+        (settings if key in settings else fitting)[key] = value
+    with pytest.raises(FieldcraftError, match="snapshot of another training .* remove it or pass"):
+        ChainCRF(**settings).fit(**fitting, snapshot=path, resume=True)
+
+
+def test_resume_needs_a_file() -> None:
+    with pytest.raises(FieldcraftError, match="resume=True needs snapshot="):
+        train("lbfgs", resume=True)
+
+
+def test_snapshot_every_is_positive(tmp_path: Path) -> None:
+    with pytest.raises(FieldcraftError, match="snapshot_every is 0; it must be at least 1"):
+        train("lbfgs", snapshot=tmp_path / "s.fc", snapshot_every=0)
+
+
+def test_a_model_is_no_snapshot(tmp_path: Path) -> None:
+    train("lbfgs").save(tmp_path / "model.fc")
+    with pytest.raises(FieldcraftError, match=r"model\.fc is not a training snapshot"):
+        train("lbfgs", snapshot=tmp_path / "model.fc", resume=True)
+
+
+def test_a_damaged_snapshot_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "s.fc"
+    write_snapshot(path, "abc", {"weights": np.zeros(3)})
+    assert read_snapshot(path, "abc")["weights"].tolist() == [0.0] * 3  # type: ignore[index]
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(FieldcraftError, match=r"s\.fc is not a fieldcraft file, or is damaged"):
+        read_snapshot(path, "abc")
