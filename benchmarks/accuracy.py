@@ -12,7 +12,6 @@ import json
 from typing import Any
 
 import fieldcraft as fc
-
 from benchmarks.scores import f1
 from benchmarks.timing import clock
 from benchmarks.workloads import W2

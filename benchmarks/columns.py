@@ -1,7 +1,7 @@
 """Column files in, attribute strings out.
 
-A *pattern* is a tuple of (offset, column); pattern number k yields one attribute per token, the text
-``k=`` and its columns' strings joined by ``/``. Outside the sequence a column reads ``_B-1``,
+A *pattern* is a tuple of (offset, column); pattern number k yields one attribute per token, the
+text ``k=`` and its columns' strings joined by ``/``. Outside the sequence a column reads ``_B-1``,
 ``_B+1`` and so on by distance.
 
 Hazard: nothing but the standard library is imported here, since memory is measured around it.

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import fieldcraft as fc
-
 from benchmarks.memory import MemoryAdded
 from benchmarks.scores import accuracy, f1
 from benchmarks.timing import clock, fastest
@@ -47,9 +46,13 @@ def train(
         n_jobs=threads,
     )
     ready: list[float] = []
+
+    def note(record: Any) -> None:
+        ready.append(clock() - record.seconds)
+
     memory = MemoryAdded()
     begun = clock()
-    crf.fit(X, y, callbacks=[lambda record: ready.append(clock() - record.seconds) and None])
+    crf.fit(X, y, callbacks=[note])
     crf.save(model)
     total, added = clock() - begun, memory.added()
     last = crf.training_log_[-1]

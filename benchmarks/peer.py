@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pycrfsuite
+import pycrfsuite  # type: ignore[import-untyped]
 
 from benchmarks.memory import MemoryAdded
 from benchmarks.scores import accuracy, f1
@@ -29,7 +29,7 @@ class _Watched(pycrfsuite.Trainer):  # type: ignore[misc]
         super().__init__(algorithm="lbfgs", params=settings, verbose=True)
         self.stamps: list[float] = []
 
-    def on_iteration(self, log: Any, info: Any) -> None:
+    def on_iteration(self, *_: Any) -> None:
         self.stamps.append(clock())
 
     def _quiet(self, *_: Any) -> None:
@@ -40,7 +40,7 @@ class _Watched(pycrfsuite.Trainer):  # type: ignore[misc]
 
 
 def _featurised(source: Any) -> tuple[Features, Labels, float]:
-    """Attribute lists, labels and, where there are columns, the seconds that Python templates took."""
+    """Attribute lists, labels, and the seconds of Python templates where there are columns."""
     if not hasattr(source, "derived"):
         return (*source.features("train"), 0.0)
     columns, labels = source.load("train")

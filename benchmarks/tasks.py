@@ -42,7 +42,7 @@ def run(settings: dict[str, Any]) -> Figures:
 def main(text: str) -> None:
     """One task here and now."""
     settings = json.loads(text)
-    source = SOURCES[settings.pop("workload")]
+    source = SOURCES.get(settings.pop("workload", ""))
     side = importlib.import_module(SIDES[settings.pop("side")])
     task: Callable[..., Figures] = side.TASKS[settings.pop("task")]
     print(json.dumps(task(source, **settings)))

@@ -16,26 +16,7 @@ constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 constexpr double kSafeSpread = 500;           // see chain.hpp
 constexpr double kSafeSpreadForbidden = 240;  // exp(-240) * 1e-200 is still a normal number
 constexpr double kTinySum = 1e-200;
-
-struct Spread {
-  double low = std::numeric_limits<double>::infinity(), high = kMinusInf;
-  bool forbidden = false;
-  void add(double x) {
-    if (x == kMinusInf) {
-      forbidden = true;
-      return;
-    }
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-};
-
-Spread spread_of(const double* scores, int S, int P) {
-  Spread s;
-  for (int y = 0; y < S; ++y)
-    for (int x = 0; x < S; ++x) s.add(scores[y * P + x]);
-  return s;
-}
+constexpr size_t kKeptMatrices = 1 << 17;  // doubles: own edges of a sequence are kept if they fit a cache
 
 // exp(scores - shift) for the whole [S, P].
 void exponentiate_edges(const double* scores, double shift, size_t n, double* out) {
@@ -62,7 +43,7 @@ Edges::Edges(const double* given, int n) : S(n), P(padded(n)) {
       scores[y * P + x] = x < S ? given[y * S + x] : kMinusInf;
       scores_transposed[y * P + x] = x < S ? given[x * S + y] : kMinusInf;
     }
-  const Spread s = spread_of(scores.data(), S, P);
+  const Spread s = FIELDCRAFT_DISPATCH(spread_of, scores.data(), S, P);
   forbidden = s.forbidden;
   if (s.high != kMinusInf) shift = s.high, spread = s.high - s.low;
   exponentiate_edges(scores.data(), shift, size, matrix.data());
@@ -79,8 +60,10 @@ double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int6
   if (T == 0) return log_z_ = 0;
   node_.reserve(T * P_), alpha_.reserve(T * P_), beta_.reserve(P_), inverse_.reserve(T), shift_.reserve(T);
   if (own != nullptr) {
-    own_matrix_.reserve(S_ * P_), own_transposed_.reserve(S_ * P_), own_scores_.reserve(S_ * P_);
-    own_shift_.reserve(T);
+    const size_t n_pairs = static_cast<size_t>(S_) * P_;
+    keep_matrices_ = T * n_pairs <= kKeptMatrices;
+    own_matrix_.reserve(keep_matrices_ ? T * n_pairs : n_pairs);
+    own_transposed_.reserve(n_pairs), own_scores_.reserve(n_pairs), own_shift_.reserve(T);
   }
   fill_ = fill;
   if (numerics != Numerics::log) {
@@ -101,8 +84,10 @@ const double* SequencePass::step_scores(int64_t t) const {
 
 const double* SequencePass::step_matrix(int64_t t) {
   if (own_ == nullptr || !own_->has(t)) return edges_->matrix.data();
+  const size_t n_pairs = static_cast<size_t>(S_) * P_;
+  if (keep_matrices_) return own_matrix_.data() + t * n_pairs;
   own_->fill(t, own_scores_.data());
-  exponentiate_edges(own_scores_.data(), own_shift_[t], static_cast<size_t>(S_) * P_, own_matrix_.data());
+  exponentiate_edges(own_scores_.data(), own_shift_[t], n_pairs, own_matrix_.data());
   return own_matrix_.data();
 }
 
@@ -123,12 +108,14 @@ bool SequencePass::scaled_forward() {
       if (!own_->has(t)) continue;
       run_shared(t);
       own_->fill(t, own_scores_.data());
-      const Spread s = spread_of(own_scores_.data(), S_, P_);
+      const Spread s = FIELDCRAFT_DISPATCH(spread_of, own_scores_.data(), S_, P_);
       own_shift_[t] = s.high == kMinusInf ? 0 : s.high;
       if (s.high != kMinusInf) widest_edge = std::max(widest_edge, s.high - s.low);
       forbidden_ = forbidden_ || s.forbidden;
-      exponentiate_edges(own_scores_.data(), own_shift_[t], static_cast<size_t>(S_) * P_, own_matrix_.data());
-      FIELDCRAFT_DISPATCH(forward, l, own_matrix_.data(), t, t + 1);
+      const size_t n_pairs = static_cast<size_t>(S_) * P_;
+      double* matrix = own_matrix_.data() + (keep_matrices_ ? t * n_pairs : 0);
+      exponentiate_edges(own_scores_.data(), own_shift_[t], n_pairs, matrix);
+      FIELDCRAFT_DISPATCH(forward, l, matrix, t, t + 1);
       begin = t + 1;
     }
   run_shared(T_);

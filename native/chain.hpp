@@ -93,7 +93,9 @@ class SequencePass {
   Fill fill_;
   double log_z_ = 0;
   Buffer node_, alpha_, beta_, inverse_, shift_, pairs_;
-  Buffer own_matrix_, own_transposed_, own_shift_;
+  bool keep_matrices_ = false;
+  Buffer own_matrix_;  // [S, P] of the current step, or [T, S, P] of all where they fit
+  Buffer own_transposed_, own_shift_;
   mutable Buffer own_scores_;
 };
 

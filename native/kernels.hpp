@@ -21,6 +21,12 @@ struct Lattice {
   double* shift;    // [T]    what was taken from the scores before exp
 };
 
+// Smallest and largest finite score, and whether some are -inf.
+struct Spread {
+  double low, high;
+  bool forbidden;
+};
+
 // Attributes of the tokens in the layout that training scores and scatters (see training.hpp).
 struct TokenRows {
   const int64_t* dense_ptr;        // [tokens + 1]
@@ -33,6 +39,7 @@ struct TokenRows {
 };
 
 FIELDCRAFT_EACH_LEVEL(void exp_all(const double* x, double* out, size_t n))
+FIELDCRAFT_EACH_LEVEL(Spread spread_of(const double* scores, int S, int P))
 FIELDCRAFT_EACH_LEVEL(double exponentiate(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward_first(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward(const Lattice& lattice, const double* matrix, int64_t begin, int64_t end))

@@ -122,6 +122,33 @@ TokenRows OwnedRows::view() const {
           sparse_feature.data(), sparse_label.data(), valued ? sparse_values.data() : nullptr};
 }
 
+void Layout::gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const {
+  constexpr int64_t kAhead = 24;
+  const int64_t end = tokens.token_ptr[last];
+  out.valued = tokens.values != nullptr;
+  out.dense_ptr.assign(1, 0), out.sparse_ptr.assign(1, 0);
+  out.dense.clear(), out.sparse_feature.clear(), out.sparse_label.clear();
+  out.dense_values.clear(), out.sparse_values.clear();
+  for (int64_t t = first; t < last; ++t) {
+    for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i) {
+      if (i + kAhead < end) __builtin_prefetch(&place_[tokens.attributes[i + kAhead]]);
+      const Place place = place_[tokens.attributes[i]];
+      if (place.n == kDense) {
+        out.dense.push_back(place.first);
+        if (out.valued) out.dense_values.push_back(tokens.values[i]);
+        continue;
+      }
+      for (uint32_t j = place.first; j < place.first + place.n; ++j) {
+        out.sparse_feature.push_back(entry_feature_[j]);
+        out.sparse_label.push_back(entry_label_[j]);
+        if (out.valued) out.sparse_values.push_back(tokens.values[i]);
+      }
+    }
+    out.dense_ptr.push_back(static_cast<int64_t>(out.dense.size()));
+    out.sparse_ptr.push_back(static_cast<int64_t>(out.sparse_feature.size()));
+  }
+}
+
 void Layout::encode(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out,
                     int n_threads) const {
   const int64_t n = last - first;

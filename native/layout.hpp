@@ -61,6 +61,9 @@ class Layout {
   // edge scores [S, S] <- weights of features without attribute.
   void shared_edges(const double* weights, double* scores) const;
 
+  // Entries of tokens first .. last-1 as they come, for scoring only.
+  void gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const;
+
   // Entries of tokens first .. last-1, in class order.
   void encode(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out, int n_threads) const;
 

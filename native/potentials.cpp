@@ -70,7 +70,7 @@ class ModelPotentials::ModelReader final : public Reader {
   }
   void fill(double* node) override {
     const ChainModel& m = of_.model_;
-    m.layout.encode(of_.tokens_, first_, first_ + T_, rows_, 1);
+    m.layout.gather(of_.tokens_, first_, first_ + T_, rows_);
     FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), m.rows.data(), m.weights.data(), 0, T_, of_.S(), of_.P(), node);
   }
   const OwnEdges* own() const override { return of_.model_.layout.has_edge_attributes() ? &observed_ : nullptr; }

@@ -18,9 +18,15 @@ namespace {
 #ifdef Py_LIMITED_API
 inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GetItem(list, i); }
 inline Py_ssize_t list_size(PyObject* list) { return PyList_Size(list); }
+inline const char* utf8(PyObject* string, Py_ssize_t* n) { return PyUnicode_AsUTF8AndSize(string, n); }
 #else
 inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GET_ITEM(list, i); }
 inline Py_ssize_t list_size(PyObject* list) { return PyList_GET_SIZE(list); }
+inline const char* utf8(PyObject* string, Py_ssize_t* n) {
+  if (!PyUnicode_IS_COMPACT_ASCII(string)) return PyUnicode_AsUTF8AndSize(string, n);
+  *n = PyUnicode_GET_LENGTH(string);
+  return reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(string));
+}
 #endif
 
 struct Attribute {
@@ -55,7 +61,7 @@ class Collector {
     }
     const Py_ssize_t n = list_size(items);
     for (token_ = 0; token_ < n; ++token_) {
-      if (token_ + 1 < n) prefetch_items(list_item(items, token_ + 1));
+      if (token_ + 2 < n) prefetch_items(list_item(items, token_ + 2));
       item(list_item(items, token_));
       token_ends.push_back(static_cast<int64_t>(found.size()));
     }
@@ -78,7 +84,7 @@ class Collector {
 
   std::string_view text(PyObject* string) {
     Py_ssize_t n = 0;
-    const char* p = PyUnicode_AsUTF8AndSize(string, &n);
+    const char* p = utf8(string, &n);
     if (p == nullptr) {
       PyErr_Clear();
       fail("a feature name is not valid Unicode (it holds a lone surrogate); decode the text with errors='replace'");

@@ -92,6 +92,30 @@ void exp_all(const double* x, double* out, size_t n) {
   for (size_t i = 0; i < n; i += kWidth) store(out + i, exp_nonpositive(load(x + i)));
 }
 
+// Of the edges [S, P]; padding does not count. low > high when nothing is finite.
+Spread spread_of(const double* scores, int S, int P) {
+  const Vec none = splat(kMinusInf);
+  Vec low = -none, high = none;
+  int n_forbidden = 0;
+  for (int y = 0; y < S; ++y) {
+    int i = 0;
+    for (; i + kWidth <= S; i += kWidth) {
+      const Vec x = load(scores + y * P + i);
+      high = vmax(high, x);
+      const IVec forbidden = x == none;
+      low = vmin(low, select(forbidden, -none, x));
+      for (int k = 0; k < kWidth; ++k) n_forbidden -= static_cast<int>(forbidden[k]);
+    }
+    for (; i < S; ++i) {
+      const double x = scores[y * P + i];
+      n_forbidden += x == kMinusInf;
+      high = vmax(high, splat(x));
+      if (x != kMinusInf) low = vmin(low, splat(x));
+    }
+  }
+  return {lowest(low), highest(high), n_forbidden > 0};
+}
+
 // node -> psi in place; fills shift. Returns the widest finite spread of a row: log of the smallest psi, made
 // positive; +inf where a row has no finite score.
 double exponentiate(const Lattice& l) {

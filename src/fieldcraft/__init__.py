@@ -38,30 +38,26 @@ _MODULES = {
 __all__ = sorted([*_HOMES, *_MODULES])
 
 if TYPE_CHECKING:
-    from fieldcraft.corpus import Corpus as Corpus
-    from fieldcraft.corpus import Sequence as Sequence
-    from fieldcraft.corpus import Span as Span
-    from fieldcraft.corpus import read as read
-    from fieldcraft.corpus import write as write
-    from fieldcraft.errors import FieldcraftError as FieldcraftError
-    from fieldcraft.models.chain import ChainCRF as ChainCRF
-    from fieldcraft.models.persistence import load as load
-    from fieldcraft.optimisers import LBFGS as LBFGS
-    from fieldcraft.optimisers import OWLQN as OWLQN
-    from fieldcraft.priors import ElasticNet as ElasticNet
-    from fieldcraft.priors import Gaussian as Gaussian
-    from fieldcraft.priors import Laplacian as Laplacian
+    from fieldcraft.corpus import Corpus, Sequence, Span, read, write
+    from fieldcraft.errors import FieldcraftError
+    from fieldcraft.features.gazetteers import Gazetteer
+    from fieldcraft.features.templates import Templates
+    from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.models.persistence import load
+    from fieldcraft.optimisers import LBFGS, OWLQN
+    from fieldcraft.priors import ElasticNet, Gaussian, Laplacian
+    from fieldcraft.structures.states import StateSpace
+else:
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    elif name in _MODULES:
-        value = import_module(_MODULES[name])
-    else:
-        raise AttributeError(f"module 'fieldcraft' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        elif name in _MODULES:
+            value = import_module(_MODULES[name])
+        else:
+            raise AttributeError(f"module 'fieldcraft' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

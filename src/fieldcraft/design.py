@@ -152,7 +152,7 @@ def label_names(y: Sequence[Sequence[str]]) -> list[str]:
     names: set[str] = set()
     for labels in y:
         names.update(labels)
-    return sorted(names)
+    return sorted(map(str, names))  # NumPy's texts become plain ones
 
 
 def encode_labels(

@@ -20,8 +20,10 @@ from fieldcraft.models.estimator import Estimator
 from fieldcraft.models.fitting import Fitting
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.models.spans import SpanWindows, as_span
+from fieldcraft.optimisers import LBFGS, OWLQN
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.potentials import ChainWeights
+from fieldcraft.priors import Prior
 from fieldcraft.structures import queries
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.threads import resolve_jobs
@@ -68,6 +70,9 @@ class ChainCRF(Estimator):
     stop_reason_: str
     converged_: bool
     n_iter_: int
+    optimiser_: LBFGS | OWLQN
+    prior_: Prior
+    encoder_: design_.Encoder
 
     def __init__(
         self,
@@ -188,8 +193,9 @@ class ChainCRF(Estimator):
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """Marginal probabilities as lists of dicts: label -> probability."""
+        probabilities = self.predict_proba(X)
         names = self.classes_.tolist()
-        return [[dict(zip(names, row)) for row in p.tolist()] for p in self.predict_proba(X)]
+        return [[dict(zip(names, row)) for row in p.tolist()] for p in probabilities]
 
     def k_best(self, X: Any, k: int) -> list[list[tuple[list[str], float]]]:
         """Per sequence the k most probable labelings with their log-probabilities."""

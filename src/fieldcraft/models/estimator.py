@@ -43,7 +43,7 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags
+        from sklearn.utils import InputTags, Tags, TargetTags  # type: ignore[import-untyped]
 
         return Tags(
             estimator_type=None,

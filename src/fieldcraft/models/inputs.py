@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fieldcraft.corpus import Corpus
 from fieldcraft.design import Encoder, check_labels
 from fieldcraft.errors import InputError
@@ -47,5 +45,4 @@ def _length(X: Any) -> int:
 
 def encode(X: Any, encoder: Encoder, *, grow: bool, n_threads: int = 1) -> Encoded:
     """Attribute ids of X."""
-    encoded = encoder.encode(sequences_of(X, encoder), grow=grow, n_threads=n_threads)
-    return Encoded(*(None if a is None else np.ascontiguousarray(a) for a in encoded))
+    return encoder.encode(sequences_of(X, encoder), grow=grow, n_threads=n_threads)

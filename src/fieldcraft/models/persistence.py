@@ -17,6 +17,15 @@ from fieldcraft.store.files import read_arrays, write_arrays
 
 KINDS: dict[str, type[ChainCRF]] = {"chain": ChainCRF}
 NEEDED = ("attribute", "previous", "label")
+FITTED = (
+    "training_log_",
+    "objective_value_",
+    "stop_reason_",
+    "converged_",
+    "n_iter_",
+    "optimiser_",
+    "prior_",
+)
 
 
 def save(model: ChainCRF, path: str | os.PathLike[str], *, compact: bool = False) -> None:
@@ -51,9 +60,7 @@ def freeze(model: ChainCRF) -> dict[str, Any]:
     state: dict[str, Any] = {"params": model.get_params()}
     if hasattr(model, "weights_"):
         state["header"], state["arrays"] = _pack(model, compact=False)
-        kept = ("training_log_", "objective_value_", "stop_reason_", "converged_", "n_iter_")
-        kept += ("optimiser_", "prior_")
-        state["fitted"] = {name: getattr(model, name) for name in kept if hasattr(model, name)}
+        state["fitted"] = {name: getattr(model, name) for name in FITTED if hasattr(model, name)}
     return state
 
 

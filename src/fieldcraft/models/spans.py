@@ -79,7 +79,9 @@ class SpanWindows:
         return Window(start, np.array(rows))
 
     def _tags(self, X: str, letters: str) -> NDArray[np.bool_]:
-        return self._names(lambda name: name[2:] == X and LETTERS.get(name[0], "") in letters and name[1:2] == "-")
+        """Labels of type X (a bare letter has the empty type) with one of the letters B I E S."""
+        pairs = ((*name.partition("-"),) for name in self.labels)
+        return np.array([type_ == X and LETTERS.get(tag, "-") in letters for tag, _, type_ in pairs])
 
     def _names(self, wanted: object) -> NDArray[np.bool_]:
         assert callable(wanted)

@@ -25,7 +25,7 @@ def resolve_optimiser(given: Any, prior: Prior) -> LBFGS | OWLQN:
         return OPTIMISERS[AUTO[kinked]]()
     if isinstance(given, str) and given in OPTIMISERS:
         given = OPTIMISERS[given]()
-    if not isinstance(given, tuple(OPTIMISERS.values())):
+    if not isinstance(given, (LBFGS, OWLQN)):
         names = ", ".join(OPTIMISERS)
         raise InputError(f"optimiser={given!r}; give 'auto', an optimiser object or one of {names}")
     _check_settings(given)

@@ -35,7 +35,7 @@ def viterbi(potentials: Any, n_jobs: int) -> NDArray[np.int32]:
 
 def posterior(potentials: Any, n_jobs: int) -> NDArray[np.int32]:
     """The most probable state at each position [tokens]."""
-    return node_marginals(potentials, n_jobs).argmax(axis=1).astype(np.int32)
+    return np.asarray(node_marginals(potentials, n_jobs).argmax(axis=1), np.int32)
 
 
 DECODINGS: dict[str, Callable[[Any, int], NDArray[np.int32]]] = {
@@ -94,4 +94,4 @@ def spans(
             n_jobs,
         )
         np.add.at(total, [k for k, _, _ in windows], probability)
-    return np.minimum(total, 1.0).tolist()
+    return [float(p) for p in np.minimum(total, 1.0)]

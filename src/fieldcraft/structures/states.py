@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 
@@ -30,11 +30,11 @@ class StateSpace:
     """
 
     n_states: int
-    sources: ArrayLike
-    targets: ArrayLike
-    starts: ArrayLike
-    stops: ArrayLike
-    label_of: ArrayLike
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    starts: NDArray[np.bool_]
+    stops: NDArray[np.bool_]
+    label_of: NDArray[np.int32]
     names: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -53,12 +53,12 @@ class StateSpace:
             length = len(getattr(self, name))
             if length != S:
                 raise InputError(f"{name} has {length} entries for {S} states")
-        codes = np.asarray(self.sources, np.int64) * S + np.asarray(self.targets)
+        codes = self.cells
         inside = codes.size == 0 or (
-            np.min(self.sources) >= 0  # type: ignore[arg-type]
-            and np.min(self.targets) >= 0  # type: ignore[arg-type]
-            and np.max(self.sources) < S  # type: ignore[arg-type]
-            and np.max(self.targets) < S  # type: ignore[arg-type]
+            np.min(self.sources) >= 0
+            and np.min(self.targets) >= 0
+            and np.max(self.sources) < S
+            and np.max(self.targets) < S
         )
         if not inside or np.any(np.diff(codes) <= 0):
             raise InputError("transitions must lie within the states, sorted by source, then target")
@@ -80,7 +80,7 @@ class StateSpace:
 
     @property
     def n_transitions(self) -> int:
-        return len(self.sources)  # type: ignore[arg-type]
+        return len(self.sources)
 
     @property
     def is_complete(self) -> bool:
@@ -90,4 +90,4 @@ class StateSpace:
     @cached_property
     def cells(self) -> NDArray[np.int64]:
         """[E] where each transition stands in the flattened [S, S] matrix."""
-        return np.asarray(self.sources, np.int64) * self.n_states + np.asarray(self.targets)
+        return self.sources.astype(np.int64) * self.n_states + self.targets

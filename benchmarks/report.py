@@ -1,0 +1,84 @@
+"""Results as Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.judgement import bounds, figures, rows
+from benchmarks.measurements import Run
+
+RESULTS = Path(__file__).resolve().parent / "results"
+NOTES = """\
+Both sides see the same attributes and features, c2 = 1 (variance 0.5), L-BFGS with a memory of 6.
+Each figure is the best of its passes; each process measures one thing, the sides in turn. A ratio
+says how many times better fieldcraft is; the spread is how far the worst pass was from the best,
+CRFsuite's and ours. CRFsuite has one thread. Its tagger is handed lower case, shapes and affixes
+ready made when it starts from columns; ours computes them from the words.
+S200 and S500 are synthetic."""
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _goal(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}x"
+
+
+def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *body]
+    return ["| " + " | ".join(line) + " |" for line in lines] + [""]
+
+
+def _comparisons(runs: Sequence[Run]) -> list[str]:
+    head = ["", "measurement", "unit", "CRFsuite", "fieldcraft", "ratio", "floor", "aim"]
+    body = [
+        [
+            *(r.workload, r.title, r.unit, _number(r.peer), _number(r.ours), f"{r.ratio:.2f}x"),
+            *(_goal(r.floor), _goal(r.aim), r.verdict),
+            f"{r.peer_spread:.0%}, {r.ours_spread:.0%}",
+        ]
+        for r in rows(runs)
+    ]
+    return _table([*head, "verdict", "spread"], body) if body else []
+
+
+def _limits(runs: Sequence[Run]) -> list[str]:
+    body = [
+        [b.title, b.unit, f"{b.value:.4g}", f"{b.bound:g}", "met" if b.met else "missed"]
+        for b in bounds(runs)
+    ]
+    return _table(["limit", "unit", "value", "bound", "verdict"], body) if body else []
+
+
+def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run]) -> str:
+    """The report."""
+    shown = [[w, t, _number(a), _number(b)] for w, t, a, b in figures(runs)]
+    other = [
+        [f"{r['task']}: {k}", str(v)]
+        for r in runs
+        if r["side"] in ("startup", "accuracy")
+        for k, v in r.items()
+        if k not in ("side", "task", "repeat")
+    ]
+    lines = ["# Benchmarks", "", NOTES, "", f"Effort: {_listed(effort)}.", ""]
+    lines += _table(["machine", ""], [[k, v] for k, v in machine.items()])
+    lines += _comparisons(runs) + _limits(runs)
+    lines += _table(["", "figure", "CRFsuite", "fieldcraft"], shown) if shown else []
+    lines += _table(["further", ""], other) if other else []
+    return "\n".join(lines)
+
+
+def _listed(effort: dict[str, Any]) -> str:
+    return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in effort.items())
+
+
+def write(name: str, text: str, content: dict[str, Any]) -> None:
+    """``results/name.md`` and ``.json``; model paths of temporary folders are left out."""
+    RESULTS.mkdir(exist_ok=True)
+    runs = [{k: v for k, v in run.items() if k != "model"} for run in content["runs"]]
+    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(json.dumps({**content, "runs": runs}, indent=1) + "\n")
