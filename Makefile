@@ -53,6 +53,12 @@ $(STAMP): pyproject.toml | compiler
 compiler:
 	@command -v "$${CXX:-c++}" >/dev/null 2>&1 || { \
 	  echo "No C++ compiler found: install one (Debian/Ubuntu: apt-get install g++, Fedora: dnf install gcc-c++) and run make again." >&2; exit 1; }
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 10))" 2>/dev/null || { \
+	  echo "Python 3.10 or newer is needed as $(PYTHON): install it (Debian/Ubuntu: apt-get install python3) or run make PYTHON=python3.12." >&2; exit 1; }
+	@$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments: install its venv package (Debian/Ubuntu: apt-get install python3-venv) and run make again." >&2; exit 1; }
+	@$(PYTHON) -c "import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path('include') + '/Python.h'))" || { \
+	  echo "The headers of $(PYTHON) are missing: install them (Debian/Ubuntu: apt-get install python3-dev, Fedora: dnf install python3-devel) and run make again." >&2; exit 1; }
 
 clean:
 	rm -rf build $(VENV)

@@ -86,7 +86,7 @@ def bounds(runs: Sequence[Run]) -> Iterator[Bound]:
 def missed(runs: Sequence[Run]) -> list[str]:
     """A sentence for each floor and limit that is not met."""
     below = [
-        f"{r.workload}, {r.title}: {r.ratio:.2f} times CRFsuite where {r.floor:.2f} is the floor"
+        f"{r.workload}, {r.title}: {r.ratio:.2f}x where {r.floor:.3g}x is the floor"
         for r in rows(runs)
         if r.verdict == "below the floor"
     ]

@@ -69,6 +69,18 @@ MEASURES: tuple[Measure, ...] = (
         {"W1": (7, 12), "W2": (7, 12), "W3": (5, 7.5), "S200": (None, None), "S500": (None, None)},
     ),
     Measure(
+        "evaluation, median iteration, 1 thread",
+        "s",
+        *_both("train", "evaluation_median"),
+        _everywhere(None, None),
+    ),
+    Measure(
+        "evaluation, median iteration, 2 threads",
+        "s",
+        *_both("train", "evaluation_median", threads=2),
+        _everywhere(None, None),
+    ),
+    Measure(
         "lists to saved model, 2 threads",
         "s",
         *_both("train", "total", threads=2),
@@ -95,7 +107,7 @@ MEASURES: tuple[Measure, ...] = (
         _everywhere(1, None),
     ),
     Measure(
-        "memory added, 2 threads",
+        "memory added, 2 threads (at most 60 %)",
         "MiB",
         *_both("train", "memory", threads=2),
         _everywhere(1 / MOST_MEMORY, None),

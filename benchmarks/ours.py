@@ -8,12 +8,13 @@ seconds over its evaluations are the seconds per evaluation, optimiser included.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import fieldcraft as fc
 from benchmarks.memory import MemoryAdded
 from benchmarks.scores import accuracy, f1
-from benchmarks.timing import clock, fastest
+from benchmarks.timing import clock, fastest, median_step
 
 Figures = dict[str, Any]
 VARIANCE = 0.5  # CRFsuite's c2 = 1 / (2 variance) = 1
@@ -55,10 +56,13 @@ def train(
     crf.fit(X, y, callbacks=[note])
     crf.save(model)
     total, added = clock() - begun, memory.added()
-    last = crf.training_log_[-1]
+    log = crf.training_log_
+    last = log[-1]
+    made = [b.evaluations - a.evaluations for a, b in pairwise(log)]
     return {
         "ingestion": ready[0] - begun,
         "evaluation": last.seconds / last.evaluations,
+        "evaluation_median": median_step([r.seconds for r in log], [0, *made]),
         "total": total,
         "memory": added,
         "objective": crf.objective_value_,

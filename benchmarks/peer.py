@@ -16,7 +16,7 @@ import pycrfsuite  # type: ignore[import-untyped]
 
 from benchmarks.memory import MemoryAdded
 from benchmarks.scores import accuracy, f1
-from benchmarks.timing import clock, fastest
+from benchmarks.timing import clock, fastest, median_step
 from benchmarks.workloads import Features, Labels
 
 Figures = dict[str, Any]
@@ -71,6 +71,7 @@ def train(source: Any, *, iterations: int, model: str, converge: bool = False) -
         "ingestion_from_columns": ingestion + featurised,
         "append": appended - begun,
         "evaluation": each,
+        "evaluation_median": median_step(trainer.stamps, trials),
         "total": total,
         "memory": added,
         "objective": rows[-1]["loss"],

@@ -56,13 +56,14 @@ def _limits(runs: Sequence[Run]) -> list[str]:
 
 def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run]) -> str:
     """The report."""
+    machine = machine | {"cores busy elsewhere": _range([r["others"] for r in runs])}
     shown = [[w, t, _number(a), _number(b)] for w, t, a, b in figures(runs)]
     other = [
         [f"{r['task']}: {k}", str(v)]
         for r in runs
         if r["side"] in ("startup", "accuracy")
         for k, v in r.items()
-        if k not in ("side", "task", "repeat")
+        if k not in ("side", "task", "repeat", "others")
     ]
     lines = ["# Benchmarks", "", NOTES, "", f"Effort: {_listed(effort)}.", ""]
     lines += _table(["machine", ""], [[k, v] for k, v in machine.items()])
@@ -70,6 +71,11 @@ def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run
     lines += _table(["", "figure", "CRFsuite", "fieldcraft"], shown) if shown else []
     lines += _table(["further", ""], other) if other else []
     return "\n".join(lines)
+
+
+def _range(values: Sequence[float]) -> str:
+    mean = sum(values) / len(values)
+    return f"{mean:.2f} on average, {min(values):.2f} to {max(values):.2f} during a process"
 
 
 def _listed(effort: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.columns import ROOT
+from benchmarks.contention import Others
 from benchmarks.synthetic import SYNTHETIC
 from benchmarks.workloads import WORKLOADS
 
@@ -33,10 +34,11 @@ def run(settings: dict[str, Any]) -> Figures:
     """The figures of one task, measured in a new process."""
     command = [sys.executable, "-m", "benchmarks.tasks", json.dumps(settings)]
     kept = {k: v for k, v in os.environ.items() if k != "FIELDCRAFT_JOBS"}
+    others = Others()
     done = subprocess.run(command, cwd=ROOT, env=kept, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"the benchmark process for {settings} ended with {done.returncode}")
-    return {**settings, **json.loads(done.stdout.splitlines()[-1])}
+    return {**settings, "others": others.cores(), **json.loads(done.stdout.splitlines()[-1])}
 
 
 def main(text: str) -> None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 clock = time.perf_counter
+
+
+def median_step(stamps: Sequence[float], evaluations: Sequence[int]) -> float:
+    """Seconds per evaluation of the median iteration: what a short disturbance does not move.
+
+    ``stamps`` [k] when each iteration ended; ``evaluations`` [k] how many each made.
+    """
+    pairs = zip(stamps, stamps[1:], evaluations[1:])
+    return statistics.median((after - before) / n for before, after, n in pairs)
 
 
 def fastest(work: Callable[[], Any], repeat: int) -> float:

@@ -72,7 +72,8 @@ double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int6
   }
   log_forward();
   if (numerics == Numerics::scaled && log_z_ != kMinusInf)
-    throw std::invalid_argument("the scaled recursions would lose digits on these potentials; use numerics='auto'");
+    throw std::invalid_argument(
+        "the scaled recursions would lose digits on these potentials; use numerics='auto'");
   return log_z_;
 }
 
@@ -121,7 +122,8 @@ bool SequencePass::scaled_forward() {
   run_shared(T_);
   bool safe = node_spread + widest_edge <= (forbidden_ ? kSafeSpreadForbidden : kSafeSpread);
   for (int64_t t = 0; t < T_; ++t) safe = safe && inverse_[t] < 1 / kTinySum;  // false for NaN too
-  return safe && !(forbidden_ && FIELDCRAFT_DISPATCH(has_vanishing, alpha_.data(), static_cast<size_t>(T_) * P_));
+  return safe &&
+         !(forbidden_ && FIELDCRAFT_DISPATCH(has_vanishing, alpha_.data(), static_cast<size_t>(T_) * P_));
 }
 
 // Sum of log s_t and shifts. Reciprocals are multiplied up so that one logarithm serves many positions.
@@ -139,8 +141,8 @@ double SequencePass::scaled_log_z() const {
   return log_z - std::log(product);
 }
 
-// alpha_[t, y] = log of the sum over prefixes that end in y, less the row's largest (kept in shift_): values stay
-// small, so digits are not lost to the sum's size. node_ keeps the scores.
+// alpha_[t, y] = log of the sum over prefixes that end in y, less the row's largest (kept in shift_): values
+// stay small, so digits are not lost to the sum's size. node_ keeps the scores.
 void SequencePass::log_forward() {
   log_space_ = true;
   fill_(node_.data());
@@ -188,7 +190,8 @@ bool SequencePass::scaled_backward(double weight, double* out) {
     }
   run_shared(1);
   FIELDCRAFT_DISPATCH(backward_first, l, weight, out);
-  return !forbidden_ || FIELDCRAFT_DISPATCH(all_below, node_.data(), static_cast<size_t>(T_) * P_, 1 / kTinySum);
+  return !forbidden_ ||
+         FIELDCRAFT_DISPATCH(all_below, node_.data(), static_cast<size_t>(T_) * P_, 1 / kTinySum);
 }
 
 void SequencePass::pair_marginals(double weight, double* products, const Sink& sink, bool every) {
@@ -221,8 +224,9 @@ void SequencePass::normalise(const double* logs, int rows, double weight, double
   for (int i = 0; i < rows * P_; ++i) out[i] *= weight / total;
 }
 
-// beta in log space, one row at a time: b[x] = log of the sum over suffixes that follow x at t, less its largest.
-// Each position is normalised by its own sum, so that marginals add up to one in the longest sequence.
+// beta in log space, one row at a time: b[x] = log of the sum over suffixes that follow x at t, less its
+// largest. Each position is normalised by its own sum, so that marginals add up to one in the longest
+// sequence.
 void SequencePass::log_backward(double weight, double* out, const Sink& sink) {
   std::vector<double> b(P_, 0.0), earlier(P_), joint(P_), terms(S_);
   for (int64_t t = T_ - 1; t >= 0; --t) {
@@ -255,8 +259,9 @@ void viterbi(const Edges& edges, const OwnEdges* own, int64_t T, const double* n
   for (int64_t t = 1; t < T; ++t) {
     const bool mine = own != nullptr && own->has(t);
     if (mine) own->fill(t, own_scores.data());
-    FIELDCRAFT_DISPATCH(viterbi_step, best.data() + (t - 1) * P, mine ? own_scores.data() : edges.scores.data(),
-                        node + t * P, S, P, best.data() + t * P);
+    FIELDCRAFT_DISPATCH(viterbi_step, best.data() + (t - 1) * P,
+                        mine ? own_scores.data() : edges.scores.data(), node + t * P, S, P,
+                        best.data() + t * P);
   }
   const double* last = best.data() + (T - 1) * P;
   int y = static_cast<int>(std::max_element(last, last + S) - last);

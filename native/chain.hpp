@@ -7,11 +7,11 @@
 // A SequencePass is one thread's memory for one sequence at a time:
 //   log_z = pass.log_partition(edges, own, T, fill, numerics);   then, if wanted,
 //   pass.marginals(weight, out, products, sink, every_position);
-// When are scaled recursions safe? Let w be the widest finite spread of a node row and e that of the edges. If
-// nothing is forbidden every forward value is at least exp(-(w + e)) / S, so w + e <= 500 keeps all of them
-// normal. With forbidden transitions values can shrink over several steps, but if w + e <= 240 not past 1e-200
-// without being seen there: has_vanishing() looks. Suffix sums of states that no prefix reaches can grow without
-// bound: all_below() looks. Otherwise, or where a row sum is 0, the log-space twin takes over.
+// When are scaled recursions safe? Let w be the widest finite spread of a node row and e that of the edges.
+// If nothing is forbidden every forward value is at least exp(-(w + e)) / S, so w + e <= 500 keeps all of
+// them normal. With forbidden transitions values can shrink over several steps, but if w + e <= 240 not past
+// 1e-200 without being seen there: has_vanishing() looks. Suffix sums of states that no prefix reaches can
+// grow without bound: all_below() looks. Otherwise, or where a row sum is 0, the log-space twin takes over.
 #pragma once
 
 #include <cstdint>
@@ -48,14 +48,15 @@ class OwnEdges {
 
 class SequencePass {
  public:
-  using Fill = std::function<void(double* node)>;                      // writes [T, P] scores
-  using Sink = std::function<void(int64_t t, const double* pairs)>;    // [S, P] weight * p(y_{t-1}, y_t)
+  using Fill = std::function<void(double* node)>;                    // writes [T, P] scores
+  using Sink = std::function<void(int64_t t, const double* pairs)>;  // [S, P] weight * p(y_{t-1}, y_t)
 
-  double log_partition(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill, Numerics numerics);
+  double log_partition(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill,
+                       Numerics numerics);
 
-  // Node marginals into out [T, P], times weight. Pair marginals: positions without own edges go into products
-  // (see add_edge_products) unless every_position; all others, and all of them in log space, go to sink. `fill` of
-  // log_partition must still be good: a late rescue asks for the scores again.
+  // Node marginals into out [T, P], times weight. Pair marginals: positions without own edges go into
+  // products (see add_edge_products) unless every_position; all others, and all of them in log space, go to
+  // sink. `fill` of log_partition must still be good: a late rescue asks for the scores again.
   void marginals(double weight, double* out, double* products, const Sink& sink, bool every_position);
 
   // Probability that the states at first .. first+n-1 lie in allowed [n, S]; after marginals().
@@ -80,8 +81,8 @@ class SequencePass {
   void log_backward(double weight, double* out, const Sink& sink);
   void normalise(const double* logs, int rows, double weight, double* out) const;
   double log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const;
-  const double* step_matrix(int64_t t);         // exp'd edges of step t, own or shared
-  const double* step_scores(int64_t t) const;   // log edges of step t
+  const double* step_matrix(int64_t t);        // exp'd edges of step t, own or shared
+  const double* step_scores(int64_t t) const;  // log edges of step t
   double scaled_log_z() const;
   Lattice lattice();
 

@@ -35,8 +35,8 @@ void exponentiate_all(std::vector<double>& logs) {
 
 }  // namespace
 
-// Posterior chains are Markov: p(y_t | y_{t-1}) = M[y_{t-1}, y_t] u_t[y_t] / b_{t-1}[y_{t-1}], b_{t-1} = M u_t.
-// So v = p(y_first), cut to what is allowed, is pushed through these conditionals and cut again.
+// Posterior chains are Markov: p(y_t | y_{t-1}) = M[y_{t-1}, y_t] u_t[y_t] / b_{t-1}[y_{t-1}], b_{t-1} = M
+// u_t. So v = p(y_first), cut to what is allowed, is pushed through these conditionals and cut again.
 double SequencePass::window_probability(int64_t first, int64_t n, const uint8_t* allowed) {
   if (n == 0) return 1;
   if (log_space_) return log_window_probability(first, n, allowed);
@@ -70,7 +70,8 @@ double SequencePass::window_probability(int64_t first, int64_t n, const uint8_t*
 // The same in log space, where suffix sums are not kept: prefixes cut to the window beside all prefixes, both
 // carried to the end and shifted alike.
 double SequencePass::log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const {
-  std::vector<double> all(alpha_.data() + first * P_, alpha_.data() + first * P_ + S_), cut(all), next(S_), column(S_);
+  std::vector<double> all(alpha_.data() + first * P_, alpha_.data() + first * P_ + S_), cut(all), next(S_),
+      column(S_);
   const auto restrict_to = [&](int64_t t) {
     for (int y = 0; y < S_ && t < first + n; ++y)
       if (!allowed[(t - first) * S_ + y]) cut[y] = kMinusInf;

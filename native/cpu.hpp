@@ -14,7 +14,7 @@ const char* cpu_level_name();
 
 // Calls `portable::f`, `avx2::f` or `avx512::f`.
 #ifdef FIELDCRAFT_HAS_avx2
-#define FIELDCRAFT_DISPATCH(f, ...)                                               \
+#define FIELDCRAFT_DISPATCH(f, ...)                                                     \
   (::fieldcraft::cpu_level() == ::fieldcraft::CpuLevel::avx512 ? avx512::f(__VA_ARGS__) \
    : ::fieldcraft::cpu_level() == ::fieldcraft::CpuLevel::avx2 ? avx2::f(__VA_ARGS__)   \
                                                                : portable::f(__VA_ARGS__))

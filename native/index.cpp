@@ -13,8 +13,8 @@ struct Occurrences {
   std::vector<int32_t> code;
 };
 
-Occurrences group(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge, const int32_t* gold,
-                  int S) {
+Occurrences group(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
+                  const int32_t* gold, int S) {
   Occurrences all;
   all.ptr.assign(n_attributes + 1, 0);
   const int64_t n_tokens = tokens.offsets[tokens.n_sequences];
@@ -91,8 +91,8 @@ FeatureCounts count_features(const EncodedTokens& tokens, int64_t n_attributes, 
   }
   Occurrences all = group(tokens, n_attributes, on_edge, gold, S);
   for (int64_t a = 0; a < n_attributes; ++a)
-    builder.add_family(static_cast<int32_t>(a), on_edge != nullptr && on_edge[a], all.code.data() + all.ptr[a],
-                       all.code.data() + all.ptr[a + 1], rules.all_states);
+    builder.add_family(static_cast<int32_t>(a), on_edge != nullptr && on_edge[a],
+                       all.code.data() + all.ptr[a], all.code.data() + all.ptr[a + 1], rules.all_states);
   return std::move(builder.out);
 }
 

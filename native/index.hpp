@@ -1,8 +1,8 @@
 // Which features does a corpus support, and how often: the rows of the feature index.
 //
-// Order: pairs without attribute first (by previous, then current label), then attribute by attribute in order of
-// id; within an attribute by label configuration. Attributes have node features (attribute, label) or edge
-// features (attribute, previous, label), as `on_edge` says.
+// Order: pairs without attribute first (by previous, then current label), then attribute by attribute in
+// order of id; within an attribute by label configuration. Attributes have node features (attribute, label)
+// or edge features (attribute, previous, label), as `on_edge` says.
 #pragma once
 
 #include <cstdint>

@@ -67,8 +67,8 @@ class Interner {
     return {arena_.data() + starts_[id], static_cast<size_t>(starts_[id + 1] - starts_[id])};
   }
 
-  // Three steps that bring a key's memory near before find(): its slot, where its bytes begin, the bytes. Each
-  // wants the one before to have arrived, so callers space them out.
+  // Three steps that bring a key's memory near before find(): its slot, where its bytes begin, the bytes.
+  // Each wants the one before to have arrived, so callers space them out.
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
   void prefetch_start(uint64_t hash) const {
     const Slot& slot = slots_[hash & (slots_.size() - 1)];

@@ -31,11 +31,12 @@ struct Spread {
 struct TokenRows {
   const int64_t* dense_ptr;        // [tokens + 1]
   const uint32_t* dense;           // row ids
-  const double* dense_values;      // or null: all 1
+  const double* dense_values;      // read only if valued
   const int64_t* sparse_ptr;       // [tokens + 1]
   const uint32_t* sparse_feature;  // weight ids
   const uint16_t* sparse_label;
-  const double* sparse_values;  // or null
+  const double* sparse_values;
+  bool valued;  // false: all values are 1
 };
 
 FIELDCRAFT_EACH_LEVEL(void exp_all(const double* x, double* out, size_t n))
@@ -45,13 +46,13 @@ FIELDCRAFT_EACH_LEVEL(void forward_first(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward(const Lattice& lattice, const double* matrix, int64_t begin, int64_t end))
 FIELDCRAFT_EACH_LEVEL(bool has_vanishing(const double* rows, size_t n))
 FIELDCRAFT_EACH_LEVEL(bool all_below(const double* rows, size_t n, double limit))
-FIELDCRAFT_EACH_LEVEL(void backward(const Lattice& lattice, const double* transposed, int64_t begin, int64_t end,
-                                    double weight, double* marginals))
+FIELDCRAFT_EACH_LEVEL(void backward(const Lattice& lattice, const double* transposed, int64_t begin,
+                                    int64_t end, double weight, double* marginals))
 FIELDCRAFT_EACH_LEVEL(void backward_first(const Lattice& lattice, double weight, double* marginals))
-FIELDCRAFT_EACH_LEVEL(void add_edge_products(const Lattice& lattice, int64_t begin, int64_t end, double weight,
-                                             double* total))
-FIELDCRAFT_EACH_LEVEL(void edge_marginals(const Lattice& lattice, const double* matrix, int64_t t, double weight,
-                                          double* pairs))
+FIELDCRAFT_EACH_LEVEL(void add_edge_products(const Lattice& lattice, int64_t begin, int64_t end,
+                                             double weight, double* total))
+FIELDCRAFT_EACH_LEVEL(void edge_marginals(const Lattice& lattice, const double* matrix, int64_t t,
+                                          double weight, double* pairs))
 FIELDCRAFT_EACH_LEVEL(void transpose(const double* matrix, int S, int P, double* transposed))
 FIELDCRAFT_EACH_LEVEL(void viterbi_step(const double* previous, const double* edge, const double* node, int S,
                                         int P, double* best))
@@ -59,9 +60,9 @@ FIELDCRAFT_EACH_LEVEL(int best_previous(const double* previous, const double* ed
 
 FIELDCRAFT_EACH_LEVEL(void score_tokens(const TokenRows& design, const double* rows, const double* weights,
                                         int64_t begin, int64_t end, int S, int P, double* node))
-FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_t* splits, int n_owners, int owner,
-                                          int64_t begin, int64_t end, int P, const double* marginals,
-                                          double* rows, double* gradient))
+FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_t* splits, int n_owners,
+                                          int owner, int64_t begin, int64_t end, int P,
+                                          const double* marginals, double* rows, double* gradient))
 
 FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, size_t n))
 FIELDCRAFT_EACH_LEVEL(void combine(const double* const* xs, const double* c, int m, size_t n, double* out))

@@ -59,7 +59,8 @@ Layout::Layout(const FeatureColumns& f, int n_states, const int64_t* frequency)
     }
   }
   if (frequency != nullptr)
-    std::stable_sort(dense.begin(), dense.end(), [&](uint32_t a, uint32_t b) { return frequency[a] > frequency[b]; });
+    std::stable_sort(dense.begin(), dense.end(),
+                     [&](uint32_t a, uint32_t b) { return frequency[a] > frequency[b]; });
   n_rows = static_cast<int64_t>(dense.size());
   row_ptr_.assign(1, 0);
   for (int64_t r = 0; r < n_rows; ++r) {
@@ -114,12 +115,13 @@ void Layout::forget_attributes() {
 }
 
 void Layout::shared_edges(const double* weights, double* scores) const {
-  for (size_t i = 0; i < pair_feature.size(); ++i) scores[i] = pair_feature[i] < 0 ? 0 : weights[pair_feature[i]];
+  for (size_t i = 0; i < pair_feature.size(); ++i)
+    scores[i] = pair_feature[i] < 0 ? 0 : weights[pair_feature[i]];
 }
 
 TokenRows OwnedRows::view() const {
-  return {dense_ptr.data(),      dense.data(),        valued ? dense_values.data() : nullptr, sparse_ptr.data(),
-          sparse_feature.data(), sparse_label.data(), valued ? sparse_values.data() : nullptr};
+  return {dense_ptr.data(),      dense.data(),        dense_values.data(),  sparse_ptr.data(),
+          sparse_feature.data(), sparse_label.data(), sparse_values.data(), valued};
 }
 
 void Layout::gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const {
@@ -162,8 +164,10 @@ void Layout::encode(const EncodedTokens& tokens, int64_t first, int64_t last, Ow
       int64_t n_dense = 0, n_sparse = 0;
       for (int64_t i = tokens.token_ptr[first + t]; i < tokens.token_ptr[first + t + 1]; ++i) {
         const Place& place = place_[tokens.attributes[i]];
-        if (place.n == kDense) ++n_dense;
-        else n_sparse += place.n;
+        if (place.n == kDense)
+          ++n_dense;
+        else
+          n_sparse += place.n;
       }
       out.dense_ptr[t + 1] = n_dense, out.sparse_ptr[t + 1] = n_sparse;
     }
@@ -172,7 +176,8 @@ void Layout::encode(const EncodedTokens& tokens, int64_t first, int64_t last, Ow
   std::partial_sum(out.sparse_ptr.begin(), out.sparse_ptr.end(), out.sparse_ptr.begin());
   out.dense.resize(out.dense_ptr[n]);
   out.sparse_feature.resize(out.sparse_ptr[n]), out.sparse_label.resize(out.sparse_ptr[n]);
-  if (out.valued) out.dense_values.resize(out.dense.size()), out.sparse_values.resize(out.sparse_feature.size());
+  if (out.valued)
+    out.dense_values.resize(out.dense.size()), out.sparse_values.resize(out.sparse_feature.size());
   for_each_task(n_threads, n_blocks, [&](size_t block, int) {
     const int64_t end = std::min<int64_t>(n, (block + 1) * kBlock);
     for (int64_t t = block * kBlock; t < end; ++t) encode_token(tokens, first + t, t, out);
@@ -186,7 +191,8 @@ void Layout::encode_token(const EncodedTokens& tokens, int64_t token, int64_t t,
     for (int64_t i = tokens.token_ptr[token]; i < tokens.token_ptr[token + 1]; ++i) {
       const Place& place = place_[tokens.attributes[i]];
       const double value = tokens.values == nullptr ? 1.0 : tokens.values[i];
-      if (place.n == kDense) on_row(place.first, value);
+      if (place.n == kDense)
+        on_row(place.first, value);
       else
         for (uint32_t j = place.first; j < place.first + place.n; ++j) on_entry(j, value);
     }
@@ -219,7 +225,8 @@ void ObservedEdges::go_to(int64_t first_token, int64_t T) {
 
 void ObservedEdges::fill(int64_t t, double* scores) const {
   std::copy_n(shared_.scores.data(), static_cast<size_t>(shared_.S) * shared_.P, scores);
-  each_entry(t, [&](int32_t pair, uint32_t feature, double value) { scores[pair] += value * weights_[feature]; });
+  each_entry(
+      t, [&](int32_t pair, uint32_t feature, double value) { scores[pair] += value * weights_[feature]; });
 }
 
 }  // namespace fieldcraft

@@ -1,12 +1,13 @@
 // How features are laid out for scoring and for the gradient.
 //
-// A feature is (attribute, label) on nodes, (attribute, previous label, label) or (nothing, previous, label) on
-// edges. Attributes seen with few labels keep a list of (feature, label) entries, which point straight into the
-// weight vector; attributes seen with many get a dense row of P weights, expanded from the vector once per
-// evaluation. Dense rows are numbered by falling frequency so that the busy ones share the cache.
+// A feature is (attribute, label) on nodes, (attribute, previous label, label) or (nothing, previous, label)
+// on edges. Attributes seen with few labels keep a list of (feature, label) entries, which point straight
+// into the weight vector; attributes seen with many get a dense row of P weights, expanded from the vector
+// once per evaluation. Dense rows are numbered by falling frequency so that the busy ones share the cache.
 //
 // A token's entries are kept in order of class (16 classes of rows and of weights). Threads own ranges of
-// classes when the gradient is gathered, and the order of summation never depends on how many threads there are.
+// classes when the gradient is gathered, and the order of summation never depends on how many threads there
+// are.
 #pragma once
 
 #include <cstdint>
@@ -72,24 +73,24 @@ class Layout {
 
   bool has_edge_attributes() const { return !edge_ptr.empty(); }
 
-  std::vector<int32_t> pair_feature;   // [S * S] feature of the pair without attribute, or -1
-  std::vector<int32_t> edge_id;        // [A] number among the attributes with edge features, or -1
-  std::vector<int64_t> edge_ptr;       // [edge attributes + 1]
-  std::vector<int32_t> edge_pair;      // y' * P + y
+  std::vector<int32_t> pair_feature;  // [S * S] feature of the pair without attribute, or -1
+  std::vector<int32_t> edge_id;       // [A] number among the attributes with edge features, or -1
+  std::vector<int64_t> edge_ptr;      // [edge attributes + 1]
+  std::vector<int32_t> edge_pair;     // y' * P + y
   std::vector<uint32_t> edge_feature;
 
  private:
   void encode_token(const EncodedTokens& tokens, int64_t token, int64_t t, OwnedRows& out) const;
 
-  struct Place {       // of an attribute's node features
-    uint32_t first;    // row number, or first entry
-    uint32_t n;        // entries; kDense for a row
+  struct Place {     // of an attribute's node features
+    uint32_t first;  // row number, or first entry
+    uint32_t n;      // entries; kDense for a row
   };
   static constexpr uint32_t kDense = 0xffffffffu;
   std::vector<Place> place_;             // [A]
   std::vector<uint32_t> entry_feature_;  // sparse entries, by attribute
   std::vector<uint16_t> entry_label_;
-  std::vector<int64_t> row_ptr_;         // [n_rows + 1]
+  std::vector<int64_t> row_ptr_;  // [n_rows + 1]
   std::vector<uint32_t> row_feature_;
   std::vector<uint16_t> row_label_;
 };

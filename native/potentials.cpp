@@ -47,7 +47,9 @@ ArrayPotentials::ArrayPotentials(const double* node, const double* edge, bool pe
   edges_ = std::make_shared<const Edges>(per_token ? none.data() : edge, S);
 }
 
-std::unique_ptr<Potentials::Reader> ArrayPotentials::reader() const { return std::make_unique<ArrayReader>(*this); }
+std::unique_ptr<Potentials::Reader> ArrayPotentials::reader() const {
+  return std::make_unique<ArrayReader>(*this);
+}
 
 ChainModel::ChainModel(const FeatureColumns& features, int n_states, const int64_t* frequency,
                        std::vector<double> given, int n_threads)
@@ -71,9 +73,12 @@ class ModelPotentials::ModelReader final : public Reader {
   void fill(double* node) override {
     const ChainModel& m = of_.model_;
     m.layout.gather(of_.tokens_, first_, first_ + T_, rows_);
-    FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), m.rows.data(), m.weights.data(), 0, T_, of_.S(), of_.P(), node);
+    FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), m.rows.data(), m.weights.data(), 0, T_, of_.S(), of_.P(),
+                        node);
   }
-  const OwnEdges* own() const override { return of_.model_.layout.has_edge_attributes() ? &observed_ : nullptr; }
+  const OwnEdges* own() const override {
+    return of_.model_.layout.has_edge_attributes() ? &observed_ : nullptr;
+  }
 
  private:
   const ModelPotentials& of_;
@@ -82,11 +87,14 @@ class ModelPotentials::ModelReader final : public Reader {
   int64_t first_ = 0, T_ = 0;
 };
 
-ModelPotentials::ModelPotentials(const ChainModel& model, EncodedTokens tokens) : model_(model), tokens_(tokens) {
+ModelPotentials::ModelPotentials(const ChainModel& model, EncodedTokens tokens)
+    : model_(model), tokens_(tokens) {
   offsets.assign(tokens.offsets, tokens.offsets + tokens.n_sequences + 1);
   edges_ = model.edges;
 }
 
-std::unique_ptr<Potentials::Reader> ModelPotentials::reader() const { return std::make_unique<ModelReader>(*this); }
+std::unique_ptr<Potentials::Reader> ModelPotentials::reader() const {
+  return std::make_unique<ModelReader>(*this);
+}
 
 }  // namespace fieldcraft

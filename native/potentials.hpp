@@ -18,8 +18,8 @@ class Potentials {
    public:
     virtual ~Reader() = default;
     virtual void go_to(int64_t sequence) = 0;
-    virtual void fill(double* node) = 0;           // [T, P], padding -inf
-    virtual const OwnEdges* own() const = 0;       // of the current sequence, or null
+    virtual void fill(double* node) = 0;      // [T, P], padding -inf
+    virtual const OwnEdges* own() const = 0;  // of the current sequence, or null
   };
   virtual ~Potentials() = default;
   virtual std::unique_ptr<Reader> reader() const = 0;
@@ -54,8 +54,8 @@ class ArrayPotentials final : public Potentials {
 // Weights with everything that scoring needs, ready for any number of threads.
 class ChainModel {
  public:
-  ChainModel(const FeatureColumns& features, int n_states, const int64_t* frequency, std::vector<double> weights,
-             int n_threads);
+  ChainModel(const FeatureColumns& features, int n_states, const int64_t* frequency,
+             std::vector<double> weights, int n_threads);
   Layout layout;
   std::vector<double> weights;
   Buffer rows;  // [n_rows, P]

@@ -40,9 +40,10 @@ void each_sequence(const Potentials& from, int n_threads, const Body& body) {
   });
 }
 
-double partition(const Potentials& from, int64_t i, Potentials::Reader& reader, SequencePass& pass, Numerics how) {
-  return pass.log_partition(from.edges(), reader.own(), from.length(i),
-                            [&](double* node) { reader.fill(node); }, how);
+double partition(const Potentials& from, int64_t i, Potentials::Reader& reader, SequencePass& pass,
+                 Numerics how) {
+  return pass.log_partition(
+      from.edges(), reader.own(), from.length(i), [&](double* node) { reader.fill(node); }, how);
 }
 
 double possible_partition(const Potentials& from, int64_t i, Potentials::Reader& reader, SequencePass& pass,
@@ -88,8 +89,10 @@ void marginals(const Potentials& from, Numerics numerics, int n_threads, EdgeOut
       const auto sink = [&](int64_t t, const double* pairs) {
         for (int x = 0; x < S; ++x)
           for (int y = 0; y < S; ++y)
-            if (output == EdgeOutput::rows) edge[(at + t) * S * S + x * S + y] = pairs[x * P + y];
-            else totals[x * P + y] += pairs[x * P + y];
+            if (output == EdgeOutput::rows)
+              edge[(at + t) * S * S + x * S + y] = pairs[x * P + y];
+            else
+              totals[x * P + y] += pairs[x * P + y];
       };
       pass.marginals(1.0, out.data(), products.data(), sink, output == EdgeOutput::rows);
       for (int64_t t = 0; t < T; ++t) std::copy_n(out.data() + t * P, S, node + (at + t) * S);
@@ -190,7 +193,8 @@ std::vector<std::vector<int32_t>> samples(const Potentials& from, int n, uint64_
 void window_probabilities(const Potentials& from, const Windows& w, int n_threads, double* probability) {
   std::vector<int64_t> order(w.n);  // windows by sequence, so that one pass serves all of a sequence's
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return w.sequence[a] < w.sequence[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return w.sequence[a] < w.sequence[b]; });
   std::vector<int64_t> begin(from.n_sequences() + 1, 0);
   for (int64_t r = 0; r < w.n; ++r) ++begin[w.sequence[r] + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
@@ -201,7 +205,8 @@ void window_probabilities(const Potentials& from, const Windows& w, int n_thread
     pass.marginals(1.0, node.data(), nullptr, [](int64_t, const double*) {}, false);
     for (int64_t j = begin[i]; j < begin[i + 1]; ++j) {
       const int64_t r = order[j];
-      probability[r] = pass.window_probability(w.first[r], w.ptr[r + 1] - w.ptr[r], w.allowed + w.ptr[r] * from.S());
+      probability[r] =
+          pass.window_probability(w.first[r], w.ptr[r + 1] - w.ptr[r], w.allowed + w.ptr[r] * from.S());
     }
   });
 }

@@ -15,8 +15,9 @@ namespace fieldcraft {
 
 struct ImpossibleSequence : std::invalid_argument {
   explicit ImpossibleSequence(int64_t i)
-      : std::invalid_argument("sequence " + std::to_string(i) +
-                              ": no labelling has a finite score; every path is forbidden by -inf potentials") {}
+      : std::invalid_argument(
+            "sequence " + std::to_string(i) +
+            ": no labelling has a finite score; every path is forbidden by -inf potentials") {}
 };
 
 void log_partitions(const Potentials& from, Numerics numerics, int n_threads, double* log_z);
@@ -39,7 +40,8 @@ std::vector<Ranked> k_best_of(const Potentials& from, int k, int n_threads);
 // states [n, T] for each sequence.
 std::vector<std::vector<int32_t>> samples(const Potentials& from, int n, uint64_t seed, int n_threads);
 
-// Windows: probability that positions first[r] .. of sequence[r] have states in allowed[ptr[r] .. ptr[r+1], S].
+// Windows: probability that positions first[r] .. of sequence[r] have states in allowed[ptr[r] .. ptr[r+1],
+// S].
 struct Windows {
   int64_t n;
   const int64_t *sequence, *first, *ptr;

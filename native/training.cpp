@@ -94,13 +94,16 @@ void ChainProblem::begin(Sweep& sweep, const double* weights, double* gradient, 
   for (Lane& lane : sweep.lanes) {
     lane.products.fill_zero();
     lane.has_totals = false;
-    if (!entry_ptr_.empty()) lane.own = std::make_unique<ObservedEdges>(layout_, tokens_, *sweep.edges, weights);
+    if (!entry_ptr_.empty())
+      lane.own = std::make_unique<ObservedEdges>(layout_, tokens_, *sweep.edges, weights);
   }
 }
 
 size_t ChainProblem::bytes() const {
-  return rows_.dense.size() * 4 + rows_.sparse_feature.size() * 6 + (rows_.dense_ptr.size() * 2 + entry_ptr_.size()) * 8 +
-         (rows_.dense_values.size() + rows_.sparse_values.size() + empirical_.size()) * 8 + splits_.size() * 4;
+  return rows_.dense.size() * 4 + rows_.sparse_feature.size() * 6 +
+         (rows_.dense_ptr.size() * 2 + entry_ptr_.size()) * 8 +
+         (rows_.dense_values.size() + rows_.sparse_values.size() + empirical_.size()) * 8 +
+         splits_.size() * 4;
 }
 
 void ChainProblem::count_edge_entries() {
@@ -173,8 +176,8 @@ void ChainProblem::count_gold(const int32_t* gold) {
     const double weight = sequence_weights_.empty() ? 1.0 : sequence_weights_[i];
     for (int64_t t = offsets_[i]; t < offsets_[i + 1]; ++t) {
       indicator[gold[t]] = weight;
-      FIELDCRAFT_DISPATCH(scatter_tokens, view, nullptr, 1, 0, t, t + 1, P, indicator.data(), row_counts.data(),
-                          empirical_.data());
+      FIELDCRAFT_DISPATCH(scatter_tokens, view, nullptr, 1, 0, t, t + 1, P, indicator.data(),
+                          row_counts.data(), empirical_.data());
       indicator[gold[t]] = 0;
       if (t > offsets_[i]) pairs[static_cast<size_t>(gold[t - 1]) * S + gold[t]] += weight;
     }
@@ -223,7 +226,8 @@ void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slo
       std::fill_n(sweep.pair_marginals[slot].data() + entry_ptr_[first] - entry_ptr_[round_first],
                   entry_ptr_[first + 1] - entry_ptr_[first], 0.0);
     lane.pass.marginals(sequence_weights_.empty() ? 1.0 : sequence_weights_[i],
-                        sweep.marginals[slot].data() + (first - round_first) * P, lane.products.data(), sink, false);
+                        sweep.marginals[slot].data() + (first - round_first) * P, lane.products.data(), sink,
+                        false);
   }
 }
 

@@ -1,4 +1,5 @@
-// The negative log-likelihood of a corpus and its gradient, fused: scores, recursions and scatter in one sweep.
+// The negative log-likelihood of a corpus and its gradient, fused: scores, recursions and scatter in one
+// sweep.
 //
 //   value(w)    = sum over sequences of weight * log Z(x)  -  <w, empirical>
 //   gradient(w) = expected counts under the model  -  empirical counts
@@ -6,9 +7,9 @@
 // The corpus is cut once into rounds of a few thousand tokens, a round into 16 lanes of sequences. In a round
 // the threads first work through lanes (scores, forward, backward; node marginals go to a buffer, pair
 // marginals to the lane's own sum), then each thread walks all tokens of the round and adds the marginals to
-// the weights that it owns (layout.hpp). A weight thus receives its contributions one by one in corpus order, and
-// a lane's sum its sequences in corpus order: the result is the same to the last bit for any number of threads.
-// Two buffers take turns, so one barrier per round is enough.
+// the weights that it owns (layout.hpp). A weight thus receives its contributions one by one in corpus order,
+// and a lane's sum its sequences in corpus order: the result is the same to the last bit for any number of
+// threads. Two buffers take turns, so one barrier per round is enough.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +64,8 @@ class ChainProblem {
   std::vector<int64_t> offsets_;
   std::vector<double> sequence_weights_;  // empty: all 1
   OwnedRows rows_;
-  std::vector<uint32_t> splits_;     // [tokens, n_threads - 1, 2]
-  std::vector<int64_t> entry_ptr_;   // [tokens + 1] edge entries before each token; empty without
+  std::vector<uint32_t> splits_;    // [tokens, n_threads - 1, 2]
+  std::vector<int64_t> entry_ptr_;  // [tokens + 1] edge entries before each token; empty without
   std::vector<Round> rounds_;
   int64_t round_tokens_ = 0, round_entries_ = 0;  // largest round
   std::vector<double> empirical_;

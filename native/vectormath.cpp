@@ -25,7 +25,8 @@ void each_piece(size_t n, int n_threads, const Body& body) {
 template <class Part>
 double ordered_sum(size_t n, int n_threads, const Part& part) {
   std::vector<double> parts((n + kPiece - 1) / kPiece);
-  each_piece(n, n_threads, [&](size_t first, size_t length, size_t piece) { parts[piece] = part(first, length); });
+  each_piece(n, n_threads,
+             [&](size_t first, size_t length, size_t piece) { parts[piece] = part(first, length); });
   double total = 0;
   for (double p : parts) total += p;
   return total;
@@ -51,17 +52,19 @@ void subtract_from(const double* x, size_t n, int n_threads, double* old) {
 }
 
 void copy(const double* x, size_t n, int n_threads, double* out) {
-  each_piece(n, n_threads, [&](size_t first, size_t length, size_t) { std::copy_n(x + first, length, out + first); });
+  each_piece(n, n_threads,
+             [&](size_t first, size_t length, size_t) { std::copy_n(x + first, length, out + first); });
 }
 
-std::vector<double> inner_products(const std::vector<const double*>& rows, const std::vector<const double*>& columns,
-                                   size_t n, int n_threads) {
+std::vector<double> inner_products(const std::vector<const double*>& rows,
+                                   const std::vector<const double*>& columns, size_t n, int n_threads) {
   const size_t m = columns.size(), size = rows.size() * m;
   std::vector<double> parts((n + kPiece - 1) / kPiece * size), total(size, 0.0);
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t piece) {
     for (size_t j = 0; j < m; ++j)
       for (size_t r = 0; r < rows.size(); ++r)
-        parts[piece * size + r * m + j] = FIELDCRAFT_DISPATCH(dot, rows[r] + first, columns[j] + first, length);
+        parts[piece * size + r * m + j] =
+            FIELDCRAFT_DISPATCH(dot, rows[r] + first, columns[j] + first, length);
   });
   for (size_t k = 0; k < parts.size(); ++k) total[k % size] += parts[k];
   return total;
@@ -77,7 +80,8 @@ void combine(const std::vector<const double*>& xs, const std::vector<double>& c,
   });
 }
 
-double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads, double* gradient) {
+double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads,
+                double* gradient) {
   return ordered_sum(n, n_threads, [&](size_t first, size_t length) {
     double total = 0;
     for (size_t i = first; i < first + length; ++i) {
@@ -97,8 +101,8 @@ double l1_norm(const double* w, PerWeight above, PerWeight below, size_t n, int 
   });
 }
 
-void pseudo_gradient(const double* w, const double* g, PerWeight above, PerWeight below, size_t n, int n_threads,
-                     double* out) {
+void pseudo_gradient(const double* w, const double* g, PerWeight above, PerWeight below, size_t n,
+                     int n_threads, double* out) {
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
     for (size_t i = first; i < first + length; ++i) {
       const double right = g[i] + above[i], left = g[i] - below[i];  // slopes just above and just below
@@ -114,8 +118,8 @@ void align(const double* pseudo, size_t n, int n_threads, double* d) {
   });
 }
 
-void orthant_step(const double* w, const double* pseudo, double step, const double* d, size_t n, int n_threads,
-                  double* out) {
+void orthant_step(const double* w, const double* pseudo, double step, const double* d, size_t n,
+                  int n_threads, double* out) {
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
     for (size_t i = first; i < first + length; ++i) {
       const double side = w[i] != 0 ? w[i] : -pseudo[i], to = w[i] + step * d[i];

@@ -1,5 +1,5 @@
-// Threaded work on long vectors for the optimisers. Vectors are cut into fixed pieces; sums add the pieces' parts
-// in order, so they do not depend on the number of threads.
+// Threaded work on long vectors for the optimisers. Vectors are cut into fixed pieces; sums add the pieces'
+// parts in order, so they do not depend on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ void subtract_from(const double* x, size_t n, int n_threads, double* old);
 void copy(const double* x, size_t n, int n_threads, double* out);
 
 // products[r, j] = <rows[r], columns[j]>: every vector is read from memory once.
-std::vector<double> inner_products(const std::vector<const double*>& rows, const std::vector<const double*>& columns,
-                                   size_t n, int n_threads);
+std::vector<double> inner_products(const std::vector<const double*>& rows,
+                                   const std::vector<const double*>& columns, size_t n, int n_threads);
 
 // out = sum of c[j] xs[j]
 void combine(const std::vector<const double*>& xs, const std::vector<double>& c, size_t n, int n_threads,
@@ -33,20 +33,21 @@ struct PerWeight {
 };
 
 // gradient += precision (w - mean); returns sum of precision (w - mean)^2 / 2.
-double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads, double* gradient);
+double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads,
+                double* gradient);
 
 // Sum of above max(w, 0) + below max(-w, 0).
 double l1_norm(const double* w, PerWeight above, PerWeight below, size_t n, int n_threads);
 
 // The sub-gradient of smallest norm of f + l1: where w = 0 the slope that is left after the l1 part resists.
-void pseudo_gradient(const double* w, const double* g, PerWeight above, PerWeight below, size_t n, int n_threads,
-                     double* out);
+void pseudo_gradient(const double* w, const double* g, PerWeight above, PerWeight below, size_t n,
+                     int n_threads, double* out);
 
 // d[i] = 0 where it does not point downhill along the pseudo-gradient.
 void align(const double* pseudo, size_t n, int n_threads, double* d);
 
 // out = w + step d, cut to 0 where it would leave the orthant of w (or of -pseudo where w = 0).
-void orthant_step(const double* w, const double* pseudo, double step, const double* d, size_t n, int n_threads,
-                  double* out);
+void orthant_step(const double* w, const double* pseudo, double step, const double* d, size_t n,
+                  int n_threads, double* out);
 
 }  // namespace fieldcraft

@@ -44,14 +44,16 @@ nb::object give(std::vector<T>&& values) {
 }
 
 inline void require(bool holds, const char* message) {
-  if (!holds) [[unlikely]] throw std::invalid_argument(message);
+  if (!holds) [[unlikely]]
+    throw std::invalid_argument(message);
 }
 
 // `message()` makes the text, only when it is needed: these checks stand in loops over all the data.
 template <class Message>
   requires std::is_invocable_v<Message>
 inline void require(bool holds, const Message& message) {
-  if (!holds) [[unlikely]] throw std::invalid_argument(message());
+  if (!holds) [[unlikely]]
+    throw std::invalid_argument(message());
 }
 
 // Offsets of a ragged batch: start at 0, never fall, end at `total`.
@@ -60,9 +62,11 @@ inline void check_offsets(const In1<int64_t>& offsets, int64_t total, const char
   const size_t n = offsets.shape(0);
   require(n >= 1 && at[0] == 0, [&] { return std::string(name) + " must start with 0"; });
   for (size_t i = 1; i < n; ++i)
-    require(at[i] >= at[i - 1], [&] { return std::string(name) + " must not fall (at " + std::to_string(i) + ")"; });
+    require(at[i] >= at[i - 1],
+            [&] { return std::string(name) + " must not fall (at " + std::to_string(i) + ")"; });
   require(at[n - 1] == total, [&] {
-    return std::string(name) + " end at " + std::to_string(at[n - 1]) + ", the data has " + std::to_string(total);
+    return std::string(name) + " end at " + std::to_string(at[n - 1]) + ", the data has " +
+           std::to_string(total);
   });
 }
 

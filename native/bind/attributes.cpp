@@ -1,8 +1,8 @@
 // Features that users wrote in Python -> attribute ids, natively.
 //
-// A sequence is a list (or any iterable) of items; an item is a str, a list, tuple or set of str, or a dict of
-// name -> str | bool | number | list | set | dict. {"k": "v"} is the attribute `k:v`, nesting joins with `:`,
-// a number is the attribute's value, True is 1, and 0 and False leave the attribute out.
+// A sequence is a list (or any iterable) of items; an item is a str, a list, tuple or set of str, or a dict
+// of name -> str | bool | number | list | set | dict. {"k": "v"} is the attribute `k:v`, nesting joins with
+// `:`, a number is the attribute's value, True is 1, and 0 and False leave the attribute out.
 //
 // A sequence is read in three phases, so that the memory behind cold strings arrives while others are worked
 // on: collect pointers to the UTF-8 bytes, hash them all and fetch their table slots ahead, probe.
@@ -43,6 +43,7 @@ class Collector {
 
   void sequence(PyObject* items, int64_t index) {
     sequence_ = index;
+    token_ = -1;
     found.clear();
     token_ends.clear();
     joined_.clear();
@@ -87,7 +88,9 @@ class Collector {
     const char* p = utf8(string, &n);
     if (p == nullptr) {
       PyErr_Clear();
-      fail("a feature name is not valid Unicode (it holds a lone surrogate); decode the text with errors='replace'");
+      fail(
+          "a feature name is not valid Unicode (it holds a lone surrogate); decode the text with "
+          "errors='replace'");
     }
     return {p, static_cast<size_t>(n)};
   }
@@ -116,12 +119,23 @@ class Collector {
     }
   }
 
-  // Elements of a list, tuple or set: `prefix:element`, or the element alone.
+  // Elements of a list, tuple or set: `prefix:element`, or the element alone. Sets have no order that two
+  // runs share, so theirs are sorted.
   void names(PyObject* object, const std::string& prefix) {
-    for (nb::handle element : nb::borrow(object)) {
+    nb::object held = nb::borrow(object);
+    if (PyAnySet_Check(object)) {
+      for (nb::handle element : held)
+        if (!PyUnicode_Check(element.ptr())) not_a_name(element.ptr());
+      held = nb::steal(PySequence_List(object));
+      if (!held.is_valid() || PyList_Sort(held.ptr()) != 0) nb::raise_python_error();
+      keep_.push_back(held);
+    }
+    for (nb::handle element : held) {
       if (!PyUnicode_Check(element.ptr())) not_a_name(element.ptr());
-      if (prefix.empty()) add(text(element.ptr()), 1.0);
-      else add_joined(prefix + std::string(text(element.ptr())), 1.0);
+      if (prefix.empty())
+        add(text(element.ptr()), 1.0);
+      else
+        add_joined(prefix + std::string(text(element.ptr())), 1.0);
     }
   }
 
@@ -135,7 +149,8 @@ class Collector {
     PyObject *key, *value;
     Py_ssize_t position = 0;
     while (PyDict_Next(object, &position, &key, &value)) {
-      if (!PyUnicode_Check(key)) fail("a feature name must be a str, got " + type_name(key) + "; use str(name)");
+      if (!PyUnicode_Check(key))
+        fail("a feature name must be a str, got " + type_name(key) + "; use str(name)");
       entry(text(key), value, prefix);
     }
   }
@@ -157,7 +172,8 @@ class Collector {
     const double x = PyFloat_AsDouble(value);
     if (PyErr_Occurred()) {
       PyErr_Clear();
-      fail("feature '" + std::string(name) + "' has a value that is not one number; flatten it or give it as str");
+      fail("feature '" + std::string(name) +
+           "' has a value that is not one number; flatten it or give it as str");
     }
     return x;
   }
@@ -167,8 +183,10 @@ class Collector {
       fail("feature '" + prefix + std::string(name) + "' has the value " + std::to_string(value) +
            "; values must be finite: drop the feature or give it a number");
     if (value == 0) return;
-    if (prefix.empty()) add(name, value);
-    else add_joined(prefix + std::string(name), value);
+    if (prefix.empty())
+      add(name, value);
+    else
+      add_joined(prefix + std::string(name), value);
   }
 
   void add(std::string_view name, double value) { found.push_back({name.data(), 0, name.size(), 0, value}); }
@@ -220,7 +238,8 @@ class AttributeTable {
   }
 
   nb::object name(int64_t id) const {
-    require(id >= 0 && id < size(), [&] { return std::string("attribute id ") + std::to_string(id) + " is out of range"; });
+    require(id >= 0 && id < size(),
+            [&] { return std::string("attribute id ") + std::to_string(id) + " is out of range"; });
     if (hash_size_ > 0) return nb::cast("#" + std::to_string(id));
     const auto k = table_.key(static_cast<size_t>(id));
     return nb::steal(PyUnicode_DecodeUTF8(k.data(), static_cast<Py_ssize_t>(k.size()), "replace"));
@@ -235,8 +254,8 @@ class AttributeTable {
   static AttributeTable restore(In1<uint8_t> bytes, In1<int64_t> starts, int64_t hash_size) {
     AttributeTable table(hash_size);
     require(starts.shape(0) >= 1, "key offsets are empty");
-    table.table_ = Interner::restore(reinterpret_cast<const char*>(bytes.data()), bytes.shape(0), starts.data(),
-                                     starts.shape(0) - 1);
+    table.table_ = Interner::restore(reinterpret_cast<const char*>(bytes.data()), bytes.shape(0),
+                                     starts.data(), starts.shape(0) - 1);
     return table;
   }
 
@@ -281,7 +300,8 @@ void bind_attributes(nb::module_& m) {
       .def("ids", &AttributeTable::ids, nb::arg("names"), nb::arg("grow"))
       .def("name", &AttributeTable::name, nb::arg("id"))
       .def("state", &AttributeTable::state)
-      .def_static("restore", &AttributeTable::restore, nb::arg("bytes"), nb::arg("starts"), nb::arg("hash_size"));
+      .def_static("restore", &AttributeTable::restore, nb::arg("bytes"), nb::arg("starts"),
+                  nb::arg("hash_size"));
 }
 
 }  // namespace fieldcraft::bind

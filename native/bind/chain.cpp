@@ -21,19 +21,24 @@ Numerics numerics_of(const std::string& name) {
 
 void check_scores(const double* scores, size_t n, size_t width, const char* what) {
   for (size_t i = 0; i < n; ++i)
-    require(!(std::isnan(scores[i]) || scores[i] == INFINITY), [&] { return std::string(what) + " potentials hold " + std::to_string(scores[i]) + " at row " +
-                std::to_string(width == 0 ? 0 : i / width) + "; they must be finite or -inf"; });
+    require(!(std::isnan(scores[i]) || scores[i] == INFINITY), [&] {
+      return std::string(what) + " potentials hold " + std::to_string(scores[i]) + " at row " +
+             std::to_string(width == 0 ? 0 : i / width) + "; they must be finite or -inf";
+    });
 }
 
 // Arrays stay alive as long as the object: see keep_alive below.
 ArrayPotentials* from_arrays(In2<double> node, In1<double> edge, bool per_token, In1<int64_t> offsets,
                              In1<uint8_t> starts, In1<uint8_t> stops) {
   const size_t S = node.shape(1), tokens = node.shape(0);
-  require(S >= 1 && S <= 65535, [&] { return std::string("a chain needs between 1 and 65535 states, got ") + std::to_string(S); });
+  require(S >= 1 && S <= 65535,
+          [&] { return std::string("a chain needs between 1 and 65535 states, got ") + std::to_string(S); });
   require(starts.shape(0) == S && stops.shape(0) == S, "starts and stops must have one entry per state");
   const size_t wanted = per_token ? tokens * S * S : S * S;
-  require(edge.shape(0) == wanted, [&] { return std::string("edge potentials have ") + std::to_string(edge.shape(0)) + " entries, expected " +
-                                       std::to_string(wanted); });
+  require(edge.shape(0) == wanted, [&] {
+    return std::string("edge potentials have ") + std::to_string(edge.shape(0)) + " entries, expected " +
+           std::to_string(wanted);
+  });
   check_offsets(offsets, static_cast<int64_t>(tokens), "offsets");
   check_scores(node.data(), tokens * S, S, "node");
   const bool skip_first = per_token && tokens > 0;
@@ -74,7 +79,8 @@ nb::object py_log_partition(const Potentials& from, const std::string& numerics,
   return give(std::move(log_z));
 }
 
-nb::tuple py_marginals(const Potentials& from, const std::string& numerics, const std::string& edge, int n_jobs) {
+nb::tuple py_marginals(const Potentials& from, const std::string& numerics, const std::string& edge,
+                       int n_jobs) {
   const size_t S = from.S(), tokens = from.n_tokens();
   const EdgeOutput output = edge == "rows"     ? EdgeOutput::rows
                             : edge == "totals" ? EdgeOutput::totals
@@ -151,11 +157,13 @@ nb::list py_sample(const Potentials& from, int n, uint64_t seed, int n_jobs) {
 nb::object py_windows(const Potentials& from, In1<int64_t> sequence, In1<int64_t> first, In1<int64_t> ptr,
                       In2<uint8_t> allowed, int n_jobs) {
   const size_t n = sequence.shape(0);
-  require(first.shape(0) == n && ptr.shape(0) == n + 1, "windows need one first position and one extent each");
+  require(first.shape(0) == n && ptr.shape(0) == n + 1,
+          "windows need one first position and one extent each");
   check_offsets(ptr, static_cast<int64_t>(allowed.shape(0)), "window offsets");
   require(allowed.shape(1) == static_cast<size_t>(from.S()), "allowed needs one column per state");
   for (size_t r = 0; r < n; ++r) {
-    require(sequence(r) >= 0 && sequence(r) < from.n_sequences(), "a window names a sequence that is not there");
+    require(sequence(r) >= 0 && sequence(r) < from.n_sequences(),
+            "a window names a sequence that is not there");
     require(first(r) >= 0 && first(r) + ptr(r + 1) - ptr(r) <= from.length(sequence(r)),
             "a window reaches beyond its sequence");
   }
@@ -219,14 +227,16 @@ void bind_chain(nb::module_& m) {
   nb::class_<ChainModel>(m, "ChainModel").def_prop_ro("looks_at_edges", [](const ChainModel& model) {
     return model.layout.has_edge_attributes();
   });
-  m.def("array_potentials", &from_arrays, nb::arg("node"), nb::arg("edge"), nb::arg("per_token"), nb::arg("offsets"),
-        nb::arg("starts"), nb::arg("stops"), nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
+  m.def("array_potentials", &from_arrays, nb::arg("node"), nb::arg("edge"), nb::arg("per_token"),
+        nb::arg("offsets"), nb::arg("starts"), nb::arg("stops"), nb::keep_alive<0, 1>(),
+        nb::keep_alive<0, 2>());
   m.def("chain_model", &make_model, nb::arg("columns"), nb::arg("n_states"), nb::arg("frequency").none(),
         nb::arg("weights"), nb::arg("n_jobs"));
   m.def("model_potentials", &from_model, nb::arg("model"), nb::arg("tokens"), nb::keep_alive<0, 1>(),
         nb::keep_alive<0, 2>());
   m.def("log_partition", &py_log_partition, nb::arg("potentials"), nb::arg("numerics"), nb::arg("n_jobs"));
-  m.def("marginals", &py_marginals, nb::arg("potentials"), nb::arg("numerics"), nb::arg("edge"), nb::arg("n_jobs"));
+  m.def("marginals", &py_marginals, nb::arg("potentials"), nb::arg("numerics"), nb::arg("edge"),
+        nb::arg("n_jobs"));
   m.def("argmax", &py_argmax, nb::arg("potentials"), nb::arg("n_jobs"));
   m.def("score", &py_score, nb::arg("potentials"), nb::arg("states"), nb::arg("n_jobs"));
   m.def("entropy", &py_entropy, nb::arg("potentials"), nb::arg("n_jobs"));

@@ -9,7 +9,8 @@
 namespace fieldcraft::bind {
 
 struct Tokens {
-  Tokens(In1<int64_t> offsets, In1<int64_t> token_ptr, In1<int32_t> attributes, std::optional<In1<double>> values)
+  Tokens(In1<int64_t> offsets, In1<int64_t> token_ptr, In1<int32_t> attributes,
+         std::optional<In1<double>> values)
       : offsets(offsets), token_ptr(token_ptr), attributes(attributes), values(values) {
     check_offsets(token_ptr, static_cast<int64_t>(attributes.shape(0)), "token offsets");
     check_offsets(offsets, static_cast<int64_t>(token_ptr.shape(0)) - 1, "sequence offsets");
@@ -23,8 +24,10 @@ struct Tokens {
   }
 
   EncodedTokens checked(int64_t n_attributes) const {
-    require(highest < n_attributes, [&] { return std::string("attribute id ") + std::to_string(highest) + " is out of range: there are " +
-                                        std::to_string(n_attributes); });
+    require(highest < n_attributes, [&] {
+      return std::string("attribute id ") + std::to_string(highest) + " is out of range: there are " +
+             std::to_string(n_attributes);
+    });
     return {static_cast<int64_t>(offsets.shape(0)) - 1, offsets.data(), token_ptr.data(), attributes.data(),
             values ? values->data() : nullptr};
   }
@@ -47,7 +50,8 @@ struct Columns {
     require(n_states >= 1 && n_states <= 65535, "between 1 and 65535 states are possible");
     check_range(previous, -1, n_states, "previous");
     check_range(label, 0, n_states, "label");
-    return {static_cast<int64_t>(label.shape(0)), n_attributes, attribute.data(), previous.data(), label.data()};
+    return {static_cast<int64_t>(label.shape(0)), n_attributes, attribute.data(), previous.data(),
+            label.data()};
   }
 
   int64_t n_attributes;

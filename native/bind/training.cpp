@@ -1,4 +1,6 @@
 // The feature index from counts, the fused training problem, and vector work for the optimisers.
+#include "training.hpp"
+
 #include <nanobind/stl/optional.h>
 
 #include <optional>
@@ -6,19 +8,20 @@
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
 #include "index.hpp"
-#include "training.hpp"
 #include "vectormath.hpp"
 
 namespace fieldcraft::bind {
 namespace {
 
 nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::optional<In1<uint8_t>> on_edge,
-                            In1<int32_t> gold, int n_states, bool all_states, bool all_transitions, bool edge_bias,
-                            int64_t min_count) {
+                            In1<int32_t> gold, int n_states, bool all_states, bool all_transitions,
+                            bool edge_bias, int64_t min_count) {
   const EncodedTokens encoded = tokens.checked(n_attributes);
-  require(gold.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]), "one label per token is needed");
+  require(gold.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]),
+          "one label per token is needed");
   check_range(gold, 0, n_states, "labels");
-  require(!on_edge || on_edge->shape(0) == static_cast<size_t>(n_attributes), "on_edge needs an entry per attribute");
+  require(!on_edge || on_edge->shape(0) == static_cast<size_t>(n_attributes),
+          "on_edge needs an entry per attribute");
   FeatureCounts found;
   {
     nb::gil_scoped_release unlocked;
@@ -26,7 +29,8 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
                            {all_states, all_transitions, edge_bias, min_count});
   }
   return nb::make_tuple(give(std::move(found.attribute)), give(std::move(found.previous)),
-                        give(std::move(found.label)), give(std::move(found.count)), give(std::move(found.family)));
+                        give(std::move(found.label)), give(std::move(found.count)),
+                        give(std::move(found.family)));
 }
 
 // Keeps the arrays of its tokens alive only where it goes on reading them.
@@ -39,7 +43,8 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
                            std::optional<In1<double>> sequence_weights, int n_jobs) {
   const FeatureColumns features = columns.checked(n_states);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
-  require(gold.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]), "one label per token is needed");
+  require(gold.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]),
+          "one label per token is needed");
   check_range(gold, 0, n_states, "labels");
   require(!sequence_weights || sequence_weights->shape(0) == static_cast<size_t>(encoded.n_sequences),
           "one weight per sequence is needed");
@@ -58,8 +63,10 @@ double py_evaluate(BoundProblem& bound, In1<double> weights, Mut1<double> gradie
                    std::optional<Mut1<double>> log_z) {
   ChainProblem& problem = bound.problem;
   const size_t n = static_cast<size_t>(problem.n_features());
-  require(weights.shape(0) == n && gradient.shape(0) == n, [&] { return std::string("weights and gradient must have ") + std::to_string(n) + " entries, got " +
-              std::to_string(weights.shape(0)) + " and " + std::to_string(gradient.shape(0)); });
+  require(weights.shape(0) == n && gradient.shape(0) == n, [&] {
+    return std::string("weights and gradient must have ") + std::to_string(n) + " entries, got " +
+           std::to_string(weights.shape(0)) + " and " + std::to_string(gradient.shape(0));
+  });
   require(!log_z || log_z->shape(0) == static_cast<size_t>(problem.n_sequences()), "one log Z per sequence");
   nb::gil_scoped_release unlocked;
   return problem.evaluate(weights.data(), gradient.data(), log_z ? log_z->data() : nullptr);
@@ -72,14 +79,17 @@ PerWeight per_weight(const In1<double>& given, size_t n) {
 
 void same_length(size_t n, std::initializer_list<size_t> others) {
   for (size_t m : others)
-    require(m == n, [&] { return std::string("vectors of lengths ") + std::to_string(n) + " and " + std::to_string(m); });
+    require(m == n, [&] {
+      return std::string("vectors of lengths ") + std::to_string(n) + " and " + std::to_string(m);
+    });
 }
 
 // History of m pairs: s, y [m, n]. Returns products [3, 2 m] of (g, s_k, y_k) with all s and all y.
 nb::object py_history_products(In2<double> s, In2<double> y, int m, int k, In1<double> g, int n_jobs) {
   const size_t n = g.shape(0);
   same_length(n, {s.shape(1), y.shape(1)});
-  require(m >= 1 && static_cast<size_t>(m) <= s.shape(0) && k >= 0 && k < m && s.shape(0) == y.shape(0), "history");
+  require(m >= 1 && static_cast<size_t>(m) <= s.shape(0) && k >= 0 && k < m && s.shape(0) == y.shape(0),
+          "history");
   std::vector<const double*> columns;
   for (int j = 0; j < m; ++j) columns.push_back(s.data() + j * n);
   for (int j = 0; j < m; ++j) columns.push_back(y.data() + j * n);
@@ -92,8 +102,8 @@ nb::object py_history_products(In2<double> s, In2<double> y, int m, int k, In1<d
 }
 
 // out = coefficients . (g, s_0 .. s_{m-1}, y_0 .. y_{m-1})
-void py_combine(In1<double> coefficients, In1<double> g, In2<double> s, In2<double> y, int m, Mut1<double> out,
-                int n_jobs) {
+void py_combine(In1<double> coefficients, In1<double> g, In2<double> s, In2<double> y, int m,
+                Mut1<double> out, int n_jobs) {
   const size_t n = g.shape(0);
   same_length(n, {s.shape(1), y.shape(1), out.shape(0)});
   require(m >= 0 && static_cast<size_t>(m) <= s.shape(0) && s.shape(0) == y.shape(0) &&
@@ -108,10 +118,10 @@ void py_combine(In1<double> coefficients, In1<double> g, In2<double> s, In2<doub
 }
 
 void bind_vectors(nb::module_& m) {
-  m.def("history_products", &py_history_products, nb::arg("s"), nb::arg("y"), nb::arg("m"), nb::arg("k"), nb::arg("g"),
-        nb::arg("n_jobs"));
-  m.def("combine", &py_combine, nb::arg("coefficients"), nb::arg("g"), nb::arg("s"), nb::arg("y"), nb::arg("m"),
-        nb::arg("out"), nb::arg("n_jobs"));
+  m.def("history_products", &py_history_products, nb::arg("s"), nb::arg("y"), nb::arg("m"), nb::arg("k"),
+        nb::arg("g"), nb::arg("n_jobs"));
+  m.def("combine", &py_combine, nb::arg("coefficients"), nb::arg("g"), nb::arg("s"), nb::arg("y"),
+        nb::arg("m"), nb::arg("out"), nb::arg("n_jobs"));
   m.def("dot", [](In1<double> x, In1<double> y, int n_jobs) {
     same_length(x.shape(0), {y.shape(0)});
     nb::gil_scoped_release unlocked;
@@ -132,45 +142,46 @@ void bind_vectors(nb::module_& m) {
     nb::gil_scoped_release unlocked;
     copy(x.data(), x.shape(0), n_jobs, out.data());
   });
-  m.def("gaussian", [](In1<double> w, In1<double> mean, In1<double> precision, Mut1<double> gradient, int n_jobs) {
-    const size_t n = w.shape(0);
-    same_length(n, {gradient.shape(0)});
-    const PerWeight a = per_weight(mean, n), b = per_weight(precision, n);
-    nb::gil_scoped_release unlocked;
-    return gaussian(w.data(), a, b, n, n_jobs, gradient.data());
-  });
+  m.def("gaussian",
+        [](In1<double> w, In1<double> mean, In1<double> precision, Mut1<double> gradient, int n_jobs) {
+          const size_t n = w.shape(0);
+          same_length(n, {gradient.shape(0)});
+          const PerWeight a = per_weight(mean, n), b = per_weight(precision, n);
+          nb::gil_scoped_release unlocked;
+          return gaussian(w.data(), a, b, n, n_jobs, gradient.data());
+        });
   m.def("l1_norm", [](In1<double> w, In1<double> above, In1<double> below, int n_jobs) {
     const PerWeight a = per_weight(above, w.shape(0)), b = per_weight(below, w.shape(0));
     nb::gil_scoped_release unlocked;
     return l1_norm(w.data(), a, b, w.shape(0), n_jobs);
   });
-  m.def("pseudo_gradient", [](In1<double> w, In1<double> g, In1<double> above, In1<double> below, Mut1<double> out,
-                              int n_jobs) {
-    const size_t n = w.shape(0);
-    same_length(n, {g.shape(0), out.shape(0)});
-    const PerWeight a = per_weight(above, n), b = per_weight(below, n);
-    nb::gil_scoped_release unlocked;
-    pseudo_gradient(w.data(), g.data(), a, b, n, n_jobs, out.data());
-  });
+  m.def("pseudo_gradient",
+        [](In1<double> w, In1<double> g, In1<double> above, In1<double> below, Mut1<double> out, int n_jobs) {
+          const size_t n = w.shape(0);
+          same_length(n, {g.shape(0), out.shape(0)});
+          const PerWeight a = per_weight(above, n), b = per_weight(below, n);
+          nb::gil_scoped_release unlocked;
+          pseudo_gradient(w.data(), g.data(), a, b, n, n_jobs, out.data());
+        });
   m.def("align", [](In1<double> pseudo, Mut1<double> d, int n_jobs) {
     same_length(pseudo.shape(0), {d.shape(0)});
     nb::gil_scoped_release unlocked;
     align(pseudo.data(), d.shape(0), n_jobs, d.data());
   });
-  m.def("orthant_step", [](In1<double> w, In1<double> pseudo, double step, In1<double> d, Mut1<double> out,
-                           int n_jobs) {
-    same_length(w.shape(0), {pseudo.shape(0), d.shape(0), out.shape(0)});
-    nb::gil_scoped_release unlocked;
-    orthant_step(w.data(), pseudo.data(), step, d.data(), w.shape(0), n_jobs, out.data());
-  });
+  m.def("orthant_step",
+        [](In1<double> w, In1<double> pseudo, double step, In1<double> d, Mut1<double> out, int n_jobs) {
+          same_length(w.shape(0), {pseudo.shape(0), d.shape(0), out.shape(0)});
+          nb::gil_scoped_release unlocked;
+          orthant_step(w.data(), pseudo.data(), step, d.data(), w.shape(0), n_jobs, out.data());
+        });
 }
 
 }  // namespace
 
 void bind_training(nb::module_& m) {
   nb::class_<Tokens>(m, "Tokens")
-      .def(nb::init<In1<int64_t>, In1<int64_t>, In1<int32_t>, std::optional<In1<double>>>(), nb::arg("offsets"),
-           nb::arg("token_ptr"), nb::arg("attributes"), nb::arg("values").none());
+      .def(nb::init<In1<int64_t>, In1<int64_t>, In1<int32_t>, std::optional<In1<double>>>(),
+           nb::arg("offsets"), nb::arg("token_ptr"), nb::arg("attributes"), nb::arg("values").none());
   nb::class_<Columns>(m, "Columns")
       .def(nb::init<int64_t, In1<int32_t>, In1<int32_t>, In1<int32_t>>(), nb::arg("n_attributes"),
            nb::arg("attribute"), nb::arg("previous"), nb::arg("label"));
@@ -179,12 +190,13 @@ void bind_training(nb::module_& m) {
       .def_prop_ro("n_features", [](const BoundProblem& b) { return b.problem.n_features(); })
       .def_prop_ro("n_sequences", [](const BoundProblem& b) { return b.problem.n_sequences(); })
       .def_prop_ro("bytes", [](const BoundProblem& b) { return b.problem.bytes(); })
-      .def_prop_ro("empirical", [](const BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
-  m.def("count_features", &py_count_features, nb::arg("tokens"), nb::arg("n_attributes"), nb::arg("on_edge").none(),
-        nb::arg("gold"), nb::arg("n_states"), nb::arg("all_states"), nb::arg("all_transitions"), nb::arg("edge_bias"),
-        nb::arg("min_count"));
-  m.def("chain_problem", &make_problem, nb::arg("columns"), nb::arg("n_states"), nb::arg("tokens"), nb::arg("gold"),
-        nb::arg("sequence_weights").none(), nb::arg("n_jobs"));
+      .def_prop_ro("empirical",
+                   [](const BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
+  m.def("count_features", &py_count_features, nb::arg("tokens"), nb::arg("n_attributes"),
+        nb::arg("on_edge").none(), nb::arg("gold"), nb::arg("n_states"), nb::arg("all_states"),
+        nb::arg("all_transitions"), nb::arg("edge_bias"), nb::arg("min_count"));
+  m.def("chain_problem", &make_problem, nb::arg("columns"), nb::arg("n_states"), nb::arg("tokens"),
+        nb::arg("gold"), nb::arg("sequence_weights").none(), nb::arg("n_jobs"));
   m.def("release_memory", &release_free_memory);
   bind_vectors(m);
 }

@@ -29,13 +29,26 @@ template <class Body>
 inline bool whole_row(int n_vectors, const Body& body) {
   using std::integral_constant;
   switch (n_vectors) {
-    case 1: body(integral_constant<int, 1>{}); return true;
-    case 2: body(integral_constant<int, 2>{}); return true;
-    case 3: body(integral_constant<int, 3>{}); return true;
-    case 4: body(integral_constant<int, 4>{}); return true;
-    case 5: body(integral_constant<int, 5>{}); return true;
-    case 6: body(integral_constant<int, 6>{}); return true;
-    default: return false;
+    case 1:
+      body(integral_constant<int, 1>{});
+      return true;
+    case 2:
+      body(integral_constant<int, 2>{});
+      return true;
+    case 3:
+      body(integral_constant<int, 3>{});
+      return true;
+    case 4:
+      body(integral_constant<int, 4>{});
+      return true;
+    case 5:
+      body(integral_constant<int, 5>{});
+      return true;
+    case 6:
+      body(integral_constant<int, 6>{});
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -262,7 +275,8 @@ void transpose(const double* matrix, int S, int P, double* transposed) {
 }
 
 // best[y] = node[y] + max over y' of previous[y'] + edge[y', y].
-void viterbi_step(const double* previous, const double* edge, const double* node, int S, int P, double* best) {
+void viterbi_step(const double* previous, const double* edge, const double* node, int S, int P,
+                  double* best) {
   each_chunk(P / kWidth, [&](auto width, int first) {
     constexpr int N = decltype(width)::value;
     Vec top[N];

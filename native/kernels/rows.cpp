@@ -14,8 +14,8 @@
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 namespace {
 
-constexpr int kAhead = 24;        // entries between a prefetch and its use
-constexpr int kLine = 8;          // doubles in a cache line
+constexpr int kAhead = 24;                        // entries between a prefetch and its use
+constexpr int kLine = 8;                          // doubles in a cache line
 constexpr int kRegisters = kWidth == 8 ? 12 : 6;  // vectors of a row kept in registers
 
 inline void prefetch_row(const double* row, int P) {
@@ -60,8 +60,8 @@ void score(const TokenRows& d, const double* rows, const double* weights, int64_
     const int64_t first = d.dense_ptr[t], n = d.dense_ptr[t + 1] - first;
     for (int64_t i = first + kAhead; i < first + kAhead + n && i < last_dense; ++i)
       prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
-    add_rows_chunked<kRegisters, Valued>(d.dense + first, Valued ? d.dense_values + first : nullptr, n, rows, P,
-                                         P / kWidth, node);
+    add_rows_chunked<kRegisters, Valued>(d.dense + first, Valued ? d.dense_values + first : nullptr, n, rows,
+                                         P, P / kWidth, node);
     for (int64_t j = d.sparse_ptr[t]; j < d.sparse_ptr[t + 1]; ++j) {
       if (j + kAhead < last_sparse) __builtin_prefetch(weights + d.sparse_feature[j + kAhead]);
       const double value = Valued ? d.sparse_values[j] : 1.0;
@@ -101,8 +101,8 @@ inline void add_to_rows(const TokenRows& d, const Share& s, const double* margin
 }
 
 template <int N, bool Valued>
-inline void add_to_rows_chunked(const TokenRows& d, const Share& s, const double* marginals, int P, int n_vectors,
-                                double* rows) {
+inline void add_to_rows_chunked(const TokenRows& d, const Share& s, const double* marginals, int P,
+                                int n_vectors, double* rows) {
   while (n_vectors >= N) {
     add_to_rows<N, Valued>(d, s, marginals, P, rows);
     rows += N * kWidth;
@@ -120,7 +120,8 @@ void scatter(const TokenRows& d, const uint32_t* splits, int n_owners, int owner
              int P, const double* marginals, double* rows, double* gradient) {
   for (int64_t t = begin; t < end; ++t, marginals += P) {
     const Share later = share_of(d, splits, n_owners, owner, std::min(t + kTokensAhead, end - 1));
-    for (int64_t i = later.i; i < later.i_end; ++i) prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
+    for (int64_t i = later.i; i < later.i_end; ++i)
+      prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
     for (int64_t j = later.j; j < later.j_end; ++j) __builtin_prefetch(gradient + d.sparse_feature[j], 1);
     const Share s = share_of(d, splits, n_owners, owner, t);
     add_to_rows_chunked<kRegisters, Valued>(d, s, marginals, P, P / kWidth, rows);
@@ -135,13 +136,13 @@ void scatter(const TokenRows& d, const uint32_t* splits, int n_owners, int owner
 
 void score_tokens(const TokenRows& d, const double* rows, const double* weights, int64_t begin, int64_t end,
                   int S, int P, double* node) {
-  if (d.dense_values != nullptr) return score<true>(d, rows, weights, begin, end, S, P, node);
+  if (d.valued) return score<true>(d, rows, weights, begin, end, S, P, node);
   return score<false>(d, rows, weights, begin, end, S, P, node);
 }
 
 void scatter_tokens(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin,
                     int64_t end, int P, const double* marginals, double* rows, double* gradient) {
-  if (d.dense_values != nullptr)
+  if (d.valued)
     return scatter<true>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
   return scatter<false>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
 }

@@ -135,7 +135,14 @@ def hash_text(text):
     while len(data) > 8:
         h = _mix(h ^ int.from_bytes(data[:8], "little"), k0)
         data = data[8:]
-    return _mix(h ^ int.from_bytes(data, "little"), k1)
+    return _mix(h ^ _tail(data), k1)
+
+
+def _tail(data):
+    """Up to eight bytes as one number: two overlapping fours, or the first, middle and last byte."""
+    if len(data) >= 4:
+        return int.from_bytes(data[:4], "little") | int.from_bytes(data[-4:], "little") << 32
+    return data[0] | data[len(data) // 2] << 8 | data[-1] << 16 if data else 0
 
 
 def bucket(name, values, size):

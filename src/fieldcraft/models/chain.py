@@ -199,6 +199,8 @@ class ChainCRF(Estimator):
 
     def k_best(self, X: Any, k: int) -> list[list[tuple[list[str], float]]]:
         """Per sequence the k most probable labelings with their log-probabilities."""
+        if k < 1:
+            raise InputError(f"k is {k}; ask for at least one labelling")
         _, potentials = self._apply(X)
         log_z = queries.log_partition(potentials, self._jobs())
         return [
@@ -208,6 +210,8 @@ class ChainCRF(Estimator):
 
     def sample(self, X: Any, n: int) -> list[list[list[str]]]:
         """Per sequence n labelings drawn from p(y | x); fixed by ``random_state``."""
+        if n < 0:
+            raise InputError(f"n is {n}; the number of samples must not be negative")
         _, potentials = self._apply(X)
         drawn = queries.sample(potentials, n, self.random_state, self._jobs())
         return [self.classes_[paths].tolist() for paths in drawn]

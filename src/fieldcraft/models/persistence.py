@@ -12,7 +12,10 @@ import fieldcraft
 from fieldcraft.design import ENCODERS
 from fieldcraft.errors import ModelFileError
 from fieldcraft.features.index import COLUMNS, FeatureIndex
+from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.models.chain import ChainCRF
+from fieldcraft.optimisers import OPTIMISERS
+from fieldcraft.priors import PRIORS
 from fieldcraft.store.files import read_arrays, write_arrays
 
 KINDS: dict[str, type[ChainCRF]] = {"chain": ChainCRF}
@@ -87,6 +90,8 @@ def _pack(model: ChainCRF, *, compact: bool) -> tuple[dict[str, Any], dict[str, 
         "features": model.features,
         "min_count": model.min_count,
         "random_state": model.random_state,
+        "prior": _settings(getattr(model, "prior_", None)),
+        "optimiser": _settings(getattr(model, "optimiser_", None)),
     }
     columns = NEEDED if compact else COLUMNS
     arrays = {f"index.{name}": getattr(index, name) for name in columns}
@@ -107,7 +112,35 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: dict[str, NDArray[A
     start = "encoder."
     tables = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
     encoder = ENCODERS[described.pop("kind")].from_state(described, tables)
+    if index.n_attributes != encoder.n_attributes:
+        raise ValueError(
+            f"{index.n_attributes} attributes in the header, {encoder.n_attributes} in the table"
+        )
     for name in ("decoding", "metric", "features", "min_count", "random_state"):
         setattr(model, name, header[name])
+    _restore_parameters(model, encoder, header)
     weights = np.ascontiguousarray(arrays["weights"], np.float64)
     model._settle(encoder, index, weights, [str(label) for label in header["labels"]])
+
+
+def _settings(thing: Any) -> dict[str, Any] | None:
+    """Kind and numbers of a prior or optimiser; None where a setting is a vector over weights."""
+    if thing is None or any(np.ndim(value) for value in vars(thing).values()):
+        return None
+    numbers = {name: np.asarray(value).item() for name, value in vars(thing).items()}
+    return {"kind": type(thing).__name__, **numbers}
+
+
+def _restore_parameters(model: ChainCRF, encoder: Any, header: dict[str, Any]) -> None:
+    """The constructor's parameters as the file tells them, so that a loaded model can be trained again."""
+    for name, table in (("prior", PRIORS), ("optimiser", OPTIMISERS)):
+        described = dict(header.get(name) or {})
+        kinds = {kind.__name__: kind for kind in table.values()}
+        if described:
+            setattr(model, name, kinds[described.pop("kind")](**described))
+            setattr(model, f"{name}_", getattr(model, name))
+    model.hash_size = encoder.hash_size
+    if isinstance(encoder, TemplateFeatures):
+        model.templates, model.gazetteers = encoder.templates, encoder.gazetteers or None
+    else:
+        model.edge_prefix = encoder.edge_prefix

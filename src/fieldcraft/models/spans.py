@@ -55,6 +55,12 @@ class SpanWindows:
             raise InputError(
                 f"span ({start}, {end}, {label!r}): positions must satisfy 0 <= start < end <= {length}"
             )
+        known = {name.partition("-")[2] for name in self.labels} if self.tagged else set(self.labels)
+        if label not in known:
+            raise InputError(
+                f"span ({start}, {end}, {label!r}): the model knows no such label; "
+                f"it knows {', '.join(sorted(known - {''}))}"
+            )
         if not self.tagged:
             return [Window(start, np.tile(self._names(lambda name: name == label), (end - start, 1)))]
         found = []

@@ -61,7 +61,12 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
     if text is None:
         raise ModelFileError(f"{name} is a safetensors file, but fieldcraft did not write it")
-    header = json.loads(text)
+    try:
+        header = json.loads(text)
+    except ValueError as error:
+        raise ModelFileError(f"{name} is damaged: its header is no JSON ({error})") from None
+    if not isinstance(header, dict):
+        raise ModelFileError(f"{name} is damaged: its header is no JSON object")
     if header.get("format") != FORMAT:
         raise ModelFileError(
             f"{name} has format {header.get('format')}; this fieldcraft reads format {FORMAT}"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fieldcraft import Span
+from fieldcraft import FieldcraftError, Span
 from fieldcraft.corpus.schemes import is_tag_set, spans
 from fieldcraft.structures import queries
 from oracles import chain as oracle
@@ -62,10 +62,10 @@ def test_spans_may_be_spans_or_tuples() -> None:
     assert crf.span_probability(X, [[]]) == [[]]
 
 
-def test_an_unknown_type_has_no_chance() -> None:
-    X = batch(lengths=(3,))
-    assert model(LABELS["iob2"]).span_probability(X, [[(0, 2, "Z")]]) == [[0.0]]
-    assert model(LABELS["plain"]).span_probability(X, [[(0, 2, "Z")]]) == [[0.0]]
+@pytest.mark.parametrize(("kind", "known"), [("iob2", "A, B"), ("plain", "D, N, V")])
+def test_an_unknown_type_is_refused(kind: str, known: str) -> None:
+    with pytest.raises(FieldcraftError, match=f"'Z'.* the model knows no such label; it knows {known}"):
+        model(LABELS[kind]).span_probability(batch(lengths=(3,)), [[(0, 2, "Z")]])
 
 
 @pytest.mark.parametrize("kind", ["plain", "iobes"])

@@ -1,0 +1,131 @@
+"""One model in many threads and processes: shared, forked, pickled to workers."""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fieldcraft import LBFGS, ChainCRF
+from fieldcraft.errors import InputError
+from fieldcraft.threads import allowed_cores, resolve_jobs
+from unit.models.small import LABELS, batch, model
+
+SHORT = LBFGS(max_iterations=5)
+
+
+def test_threads_share_a_model() -> None:
+    """Different questions at once; each answer is the one that a single thread gets."""
+    crf = model(LABELS["iob2"])
+    crf.n_jobs = 2
+    X = batch(lengths=(7,) * 60)
+    asks: list[Any] = [
+        lambda: crf.predict(X).tolist(),
+        lambda: np.concatenate(list(crf.predict_proba(X))).tobytes(),
+        lambda: crf.k_best(X, 3),
+        lambda: crf.sample(X, 3),
+        lambda: crf.entropy(X).tobytes(),
+        lambda: crf.span_probability(X, [[(0, 2, "A")]] * 60),
+    ]
+    expected = [ask() for ask in asks]
+    with ThreadPoolExecutor(16) as pool:
+        for _ in range(4):
+            futures = [pool.submit(ask) for ask in asks * 4]
+            assert [future.result(60) for future in futures] == expected * 4
+
+
+def test_threads_train_apart() -> None:
+    """Training holds no global state: many at once give what each gives alone."""
+    alone = {seed: model(LABELS["plain"], seed=seed).weights_.tobytes() for seed in range(4)}
+    with ThreadPoolExecutor(4) as pool:
+        found = dict(pool.map(lambda s: (s, model(LABELS["plain"], seed=s).weights_.tobytes()), alone))
+    assert found == alone
+
+
+def test_deepcopy_is_independent() -> None:
+    crf = model(LABELS["plain"])
+    other = copy.deepcopy(crf)
+    before = crf.predict(batch()).tolist()
+    other.fit([[["x"]]], [["Z"]])
+    assert crf.predict(batch()).tolist() == before
+    assert other.classes_.tolist() == ["Z"]
+
+
+FORK = """
+import os, sys
+import numpy as np
+from fieldcraft import ChainCRF, LBFGS
+rng = np.random.default_rng(0)
+X = [[[f"w{k}"] for k in rng.integers(30, size=20)] for _ in range(200)]
+y = [[f"L{int(item[0][1:]) % 4}" for item in items] for items in X]
+crf = ChainCRF(optimiser=LBFGS(max_iterations=3), n_jobs=2).fit(X, y)
+expected = crf.predict(X).tolist(), np.concatenate(list(crf.predict_proba(X))).tobytes()
+child = os.fork()
+if child == 0:
+    found = crf.predict(X).tolist(), np.concatenate(list(crf.predict_proba(X))).tobytes()
+    again = ChainCRF(optimiser=LBFGS(max_iterations=3), n_jobs=2).fit(X, y)
+    same = again.weights_.tobytes() == crf.weights_.tobytes()
+    os._exit(0 if found == expected and same else 3)
+_, status = os.waitpid(child, 0)
+print(os.waitstatus_to_exitcode(status), crf.predict(X).tolist() == expected[0])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork is a Unix notion")
+def test_fit_fork_predict() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.strip() == "0 True", done.stderr
+
+
+def test_joblib_workers_use_one_thread() -> None:
+    joblib = pytest.importorskip("joblib")
+    crf = model(LABELS["plain"])
+    crf.n_jobs = None
+    X = batch()
+    jobs, found = zip(
+        *joblib.Parallel(n_jobs=2)(joblib.delayed(ask_in_worker)(crf, X) for _ in range(2))
+    )
+    assert jobs == (1, 1)
+    assert list(found) == [crf.predict(X).tolist()] * 2
+
+
+def ask_in_worker(crf: ChainCRF, X: Any) -> tuple[int, Any]:
+    return resolve_jobs(None), crf.predict(X).tolist()
+
+
+class TestJobs:
+    def test_none_is_all_allowed_cores(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("FIELDCRAFT_JOBS", raising=False)
+        assert resolve_jobs(None) == allowed_cores() >= 1
+        assert resolve_jobs(-1) == allowed_cores()
+        assert resolve_jobs(3) == 3
+
+    def test_the_environment_overrides_none_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FIELDCRAFT_JOBS", "5")
+        assert resolve_jobs(None) == 5
+        assert resolve_jobs(2) == 2
+
+    @pytest.mark.parametrize("wish", ["0", "many", "-1", "1.5"])
+    def test_a_wish_that_is_no_number(self, wish: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FIELDCRAFT_JOBS", wish)
+        with pytest.raises(InputError, match=f"FIELDCRAFT_JOBS is '{wish}'; it must be a positive"):
+            resolve_jobs(None)
+
+    def test_affinity_counts(self) -> None:
+        code = (
+            "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+            "from fieldcraft.threads import resolve_jobs; print(resolve_jobs(None))"
+        )
+        env = {k: v for k, v in os.environ.items() if k != "FIELDCRAFT_JOBS"}
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
+        )
+        assert done.stdout.strip() == "1"
