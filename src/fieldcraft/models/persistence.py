@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import fieldcraft
 from fieldcraft.design import ENCODERS
 from fieldcraft.errors import ModelFileError
-from fieldcraft.features.index import COLUMNS, FeatureIndex
 from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.index import COLUMNS, FeatureIndex
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.priors import PRIORS
@@ -35,7 +35,7 @@ def save(model: ChainCRF, path: str | os.PathLike[str], *, compact: bool = False
     """Write a fitted model to ``path``."""
     model._require_fitted()
     header, arrays = _pack(model, compact=compact)
-    write_arrays(path, {**header, "fieldcraft": fieldcraft.__version__}, arrays)
+    write_arrays(path, {**header, "fieldcraft": version("fieldcraft")}, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

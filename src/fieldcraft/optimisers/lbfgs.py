@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-
 from fieldcraft import _core
 from fieldcraft.optimisers.line_search import Point, wolfe_step
 from fieldcraft.optimisers.run import Floats, Problem, Run
