@@ -27,6 +27,7 @@ void group_by_attribute(const FeatureColumns& f, const Keep& keep, std::vector<i
 }
 
 constexpr int64_t kBlock = 4096;  // rows or tokens handed to a thread at a time
+constexpr int64_t kAhead = 24;    // attributes between a prefetch and its use
 
 }  // namespace
 
@@ -125,7 +126,6 @@ TokenRows OwnedRows::view() const {
 }
 
 void Layout::gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const {
-  constexpr int64_t kAhead = 24;
   const int64_t end = tokens.token_ptr[last];
   out.valued = tokens.values != nullptr;
   out.dense_ptr.assign(1, 0), out.sparse_ptr.assign(1, 0);
@@ -158,11 +158,13 @@ void Layout::encode(const EncodedTokens& tokens, int64_t first, int64_t last, Ow
   out.dense_ptr.resize(n + 1), out.sparse_ptr.resize(n + 1);
   out.dense_ptr[0] = out.sparse_ptr[0] = 0;
   const size_t n_blocks = (n + kBlock - 1) / kBlock;
+  const int64_t end_of_all = tokens.token_ptr[last];
   for_each_task(n_threads, n_blocks, [&](size_t block, int) {
     const int64_t end = std::min<int64_t>(n, (block + 1) * kBlock);
     for (int64_t t = block * kBlock; t < end; ++t) {
       int64_t n_dense = 0, n_sparse = 0;
       for (int64_t i = tokens.token_ptr[first + t]; i < tokens.token_ptr[first + t + 1]; ++i) {
+        if (i + kAhead < end_of_all) __builtin_prefetch(&place_[tokens.attributes[i + kAhead]]);
         const Place& place = place_[tokens.attributes[i]];
         if (place.n == kDense)
           ++n_dense;

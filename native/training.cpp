@@ -165,36 +165,49 @@ void ChainProblem::split_owners() {
   });
 }
 
-// Empirical counts: the same scatter, with the gold labelling's indicator in place of the marginals.
+// Empirical counts: what the gold labelling's features add up to.
 void ChainProblem::count_gold(const int32_t* gold) {
   const int S = layout_.S, P = layout_.P;
+  constexpr int64_t kAhead = 32;
   empirical_.assign(layout_.n_features, 0.0);
-  Buffer row_counts = Buffer::zeros(static_cast<size_t>(layout_.n_rows) * P), indicator = Buffer::zeros(P);
-  const TokenRows view = rows_.view();
+  Buffer row_counts = Buffer::zeros(static_cast<size_t>(layout_.n_rows) * P);
   std::vector<double> pairs(static_cast<size_t>(S) * S, 0.0);
+  const TokenRows d = rows_.view();
+  const int64_t last_dense = d.dense_ptr[offsets_.back()];
   for (int64_t i = 0; i < n_sequences(); ++i) {
     const double weight = sequence_weights_.empty() ? 1.0 : sequence_weights_[i];
     for (int64_t t = offsets_[i]; t < offsets_[i + 1]; ++t) {
-      indicator[gold[t]] = weight;
-      FIELDCRAFT_DISPATCH(scatter_tokens, view, nullptr, 1, 0, t, t + 1, P, indicator.data(),
-                          row_counts.data(), empirical_.data());
-      indicator[gold[t]] = 0;
+      for (int64_t k = d.dense_ptr[t]; k < d.dense_ptr[t + 1]; ++k) {
+        if (k + kAhead < last_dense)
+          __builtin_prefetch(&row_counts[static_cast<size_t>(d.dense[k + kAhead]) * P + gold[t]], 1);
+        row_counts[static_cast<size_t>(d.dense[k]) * P + gold[t]] +=
+            weight * (d.valued ? d.dense_values[k] : 1.0);
+      }
+      for (int64_t k = d.sparse_ptr[t]; k < d.sparse_ptr[t + 1]; ++k)
+        if (d.sparse_label[k] == gold[t])
+          empirical_[d.sparse_feature[k]] += weight * (d.valued ? d.sparse_values[k] : 1.0);
       if (t > offsets_[i]) pairs[static_cast<size_t>(gold[t - 1]) * S + gold[t]] += weight;
     }
-    if (entry_ptr_.empty()) continue;
-    const Edges none(std::vector<double>(static_cast<size_t>(S) * S, 0.0).data(), S);
-    ObservedEdges own(layout_, tokens_, none, nullptr);
+  }
+  if (!entry_ptr_.empty()) count_gold_edges(gold);
+  layout_.collect(row_counts.data(), empirical_.data(), n_threads_);
+  for (size_t k = 0; k < pairs.size(); ++k)
+    if (layout_.pair_feature[k] >= 0) empirical_[layout_.pair_feature[k]] = pairs[k];
+}
+
+void ChainProblem::count_gold_edges(const int32_t* gold) {
+  const Edges none(std::vector<double>(static_cast<size_t>(layout_.S) * layout_.S, 0.0).data(), layout_.S);
+  ObservedEdges own(layout_, tokens_, none, nullptr);
+  for (int64_t i = 0; i < n_sequences(); ++i) {
+    const double weight = sequence_weights_.empty() ? 1.0 : sequence_weights_[i];
     own.go_to(offsets_[i], offsets_[i + 1] - offsets_[i]);
     for (int64_t t = 1; t < offsets_[i + 1] - offsets_[i]; ++t) {
-      const int32_t pair = gold[offsets_[i] + t - 1] * P + gold[offsets_[i] + t];
+      const int32_t pair = gold[offsets_[i] + t - 1] * layout_.P + gold[offsets_[i] + t];
       own.each_entry(t, [&](int32_t p, uint32_t f, double value) {
         if (p == pair) empirical_[f] += weight * value;
       });
     }
   }
-  layout_.collect(row_counts.data(), empirical_.data(), n_threads_);
-  for (size_t k = 0; k < pairs.size(); ++k)
-    if (layout_.pair_feature[k] >= 0) empirical_[layout_.pair_feature[k]] = pairs[k];
 }
 
 // Phase one of a round, for one lane: node marginals of its sequences into the round's buffer.

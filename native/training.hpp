@@ -51,6 +51,7 @@ class ChainProblem {
   void count_edge_entries();
   void split_owners();
   void count_gold(const int32_t* gold);
+  void count_gold_edges(const int32_t* gold);
   void run_lane(Sweep& sweep, const Round& round, int lane, int slot);
   void scatter(Sweep& sweep, const Round& round, int owner, int slot);
   void sweep_rounds(Sweep& sweep, int thread);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -91,7 +92,6 @@ class Design:
     encoded: Encoded
     gold: NDArray[np.int32]  # [tokens]
     index: FeatureIndex
-    frequency: NDArray[np.int64]  # [A] occurrences of each attribute
 
     @property
     def n_sequences(self) -> int:
@@ -133,8 +133,7 @@ def build_design(
     index = FeatureIndex(
         attribute, previous, label, template, count, family, windows, encoder.n_attributes
     )
-    frequency = np.bincount(encoded.attributes, minlength=encoder.n_attributes).astype(np.int64)
-    return Design(encoded, gold, index, frequency)
+    return Design(encoded, gold, index)
 
 
 def native_tokens(encoded: Encoded) -> Any:
@@ -169,11 +168,11 @@ def encode_labels(
             "each token needs one label"
         )
     try:
-        flat = [number[label] for labels in y for label in labels]
+        found = map(number.__getitem__, chain.from_iterable(y))
+        return np.fromiter(found, np.int32, int(offsets[-1]))
     except KeyError:
         _refuse_unknown(y, number)
         raise
-    return np.array(flat, np.int32)
 
 
 def _refuse_unknown(y: Sequence[Sequence[str]], number: dict[str, int]) -> None:
@@ -201,6 +200,8 @@ def check_labels(X_length: int, y: Any) -> list[Any]:
             raise InputError(
                 f"y[{i}] is a {type(sequence).__name__}; each sequence needs a list of labels"
             )
+        if all(issubclass(kind, str) for kind in set(map(type, sequence))):
+            continue
         for t, label in enumerate(sequence):
             if not isinstance(label, str):
                 raise InputError(

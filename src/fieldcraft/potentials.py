@@ -31,9 +31,11 @@ class ChainWeights:
         weights: Floats,
         n_states: int,
         *,
-        frequency: NDArray[np.int64] | None = None,
         n_jobs: int = 1,
     ) -> None:
+        frequency = np.zeros(index.n_attributes, np.int64)  # [A] frequent rows are kept together
+        observed = index.attribute >= 0
+        frequency[index.attribute[observed]] = index.family[observed]
         self._model = _core.chain_model(
             native_columns(index), n_states, frequency, np.ascontiguousarray(weights), n_jobs
         )

@@ -31,7 +31,7 @@ NEEDED = {
     "W2": ["conll2003/eng.train", "conll2003/eng.testb"],
     "W3": ["conll2000/train.txt", "conll2000/test.txt"],
 }
-OPTIMUM = LBFGS(max_iterations=3000, tolerance=2e-6, objective_tolerance=0.0)
+OPTIMUM = LBFGS(max_iterations=3000, tolerance=2e-5, objective_tolerance=-1.0)
 
 
 @cache

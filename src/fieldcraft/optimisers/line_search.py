@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 SUFFICIENT = 1e-4  # c1
 CURVATURE = 0.9  # c2
-ROUNDING = 1e-13  # relative change of f that is taken for noise
+ROUNDING = 1e-10  # relative change of f that is taken for noise: a sum over a corpus has cancelled
 
 
 class Point(NamedTuple):

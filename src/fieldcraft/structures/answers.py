@@ -1,25 +1,8 @@
-"""What inference and decoding answer, the same for every structure."""
+"""What decoding answers, the same for every structure."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-
-class Inference(NamedTuple):
-    """log Z and marginals, and how far to trust them.
-
-    bound : exact, upper, lower or estimate
-    why : a sentence on how the method was chosen or why it stopped
-    """
-
-    log_partition: Any
-    marginals: Any
-    bound: str = "exact"
-    converged: bool = True
-    iterations: int = 1
-    residual: float = 0.0
-    method: str = ""
-    why: str = ""
+from typing import NamedTuple
 
 
 class Decoding(NamedTuple):
