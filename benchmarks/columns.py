@@ -67,9 +67,7 @@ def attributes(sequence: Sequence[Token], patterns: Sequence[Pattern]) -> list[l
 
 def shape(word: str) -> str:
     """X upper, x lower, d digit, others themselves; runs of a symbol keep two of it."""
-    marks = "".join(
-        "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word
-    )
+    marks = "".join("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word)
     return _RUN.sub(r"\1\1", marks)
 
 

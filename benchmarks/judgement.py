@@ -91,7 +91,5 @@ def missed(runs: Sequence[Run]) -> list[str]:
         if r.verdict == "below the floor"
     ]
     return below + [
-        f"{b.title}: {b.value:.4g} {b.unit}, the limit is {b.bound:g}"
-        for b in bounds(runs)
-        if not b.met
+        f"{b.title}: {b.value:.4g} {b.unit}, the limit is {b.bound:g}" for b in bounds(runs) if not b.met
     ]

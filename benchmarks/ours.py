@@ -34,9 +34,7 @@ def _columns(source: Any, split: str) -> tuple[Any, Any]:
 INPUTS: dict[str, Callable[[Any, str], tuple[Any, Any]]] = {"lists": _lists, "columns": _columns}
 
 
-def train(
-    source: Any, *, iterations: int, model: str, threads: int, given: str = "lists"
-) -> Figures:
+def train(source: Any, *, iterations: int, model: str, threads: int, given: str = "lists") -> Figures:
     """From attribute lists, or raw columns, to a saved model."""
     X, y = INPUTS[given](source, "train")
     optimiser = fc.LBFGS(max_iterations=iterations, tolerance=0.0, objective_tolerance=0.0)

@@ -92,9 +92,7 @@ def log(record: Record) -> None:
 def show_scores(console: Console, crf: fc.ChainCRF, held_out: fc.Corpus) -> None:
     """Precision, recall and F per field on held-out addresses."""
     found = fc.metrics.span_scores(held_out.labels, crf.predict(held_out))
-    console.print(
-        f"\n[bold]Scores on {len(held_out)} held-out synthetic addresses[/bold], in per cent"
-    )
+    console.print(f"\n[bold]Scores on {len(held_out)} held-out synthetic addresses[/bold], in per cent")
     table = Table("field", box=frame(console))
     for name in ("precision", "recall", "F", "in the data"):
         table.add_column(name, justify="right")
@@ -127,9 +125,7 @@ def show_features(console: Console, crf: fc.ChainCRF, n: int = 8) -> None:
         seen = crf.encoder_.attribute_text([index.attribute[f]])[0]
         table.add_row(f"{crf.weights_[f]:+.2f}", seen, names[index.label[f]])
     for f in by_size[index.attribute[by_size] < 0][:n]:
-        table.add_row(
-            f"{crf.weights_[f]:+.2f}", f"after {names[index.previous[f]]}", names[index.label[f]]
-        )
+        table.add_row(f"{crf.weights_[f]:+.2f}", f"after {names[index.previous[f]]}", names[index.label[f]])
     console.print(table)
 
 

@@ -67,16 +67,28 @@ class Interner {
     return {arena_.data() + starts_[id], static_cast<size_t>(starts_[id + 1] - starts_[id])};
   }
 
-  // Three steps that bring a key's memory near before find(): its slot, where its bytes begin, the bytes.
-  // Each wants the one before to have arrived, so callers space them out.
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
-  void prefetch_start(uint64_t hash) const {
-    const Slot& slot = slots_[hash & (slots_.size() - 1)];
-    if (slot.id != kEmpty) __builtin_prefetch(&starts_[slot.id]);
-  }
-  void prefetch_key(uint64_t hash) const {
-    const Slot& slot = slots_[hash & (slots_.size() - 1)];
-    if (slot.id != kEmpty) __builtin_prefetch(arena_.data() + starts_[slot.id]);
+
+  // Looks n <= kBatch keys up at once. Each step asks for the memory that the next one needs: slot, where the
+  // key begins, its bytes; by the time the next loop comes round it has arrived.
+  static constexpr size_t kBatch = 64;
+  void find_many(const std::string_view* keys, const uint64_t* hashes, size_t n, int32_t* ids) const {
+    const size_t mask = slots_.size() - 1;
+    uint32_t candidate[kBatch];
+    for (size_t i = 0; i < n; ++i) __builtin_prefetch(&slots_[hashes[i] & mask]);
+    for (size_t i = 0; i < n; ++i) {
+      const uint32_t tag = static_cast<uint32_t>(hashes[i] >> 32);
+      size_t at = hashes[i] & mask;
+      while (slots_[at].id != kEmpty && slots_[at].tag != tag) at = (at + 1) & mask;
+      candidate[i] = slots_[at].id;
+      __builtin_prefetch(&starts_[candidate[i] == kEmpty ? 0 : candidate[i]]);
+    }
+    for (size_t i = 0; i < n; ++i)
+      __builtin_prefetch(arena_.data() + starts_[candidate[i] == kEmpty ? 0 : candidate[i]]);
+    for (size_t i = 0; i < n; ++i)
+      ids[i] = candidate[i] == kEmpty          ? kAbsent
+               : is_key(candidate[i], keys[i]) ? static_cast<int32_t>(candidate[i])
+                                               : find(keys[i], hashes[i]);
   }
 
   int32_t find(std::string_view k, uint64_t hash) const {

@@ -68,9 +68,7 @@ def numerics() -> None:
     node, edge = rng.normal(size=(20_000, 22)), rng.normal(size=484)
     chains = (node, edge, np.arange(0, 20_001, 25), fc.StateSpace.labels(22))
     for name in ("scaled", "log"):
-        print(
-            name, best(lambda name=name: chain.marginals(*chains, numerics=name, edge_totals=True))
-        )
+        print(name, best(lambda name=name: chain.marginals(*chains, numerics=name, edge_totals=True)))
 
 
 def by_hand(words: list[str]) -> list[list[str]]:

@@ -210,14 +210,14 @@ class AttributeTable {
 
   nb::tuple encode(nb::list sequences, bool grow) {
     std::vector<int64_t> offsets{0}, token_ptr{0};
-    std::vector<int32_t> ids;
+    std::vector<int32_t> ids, looked_up;
     std::vector<double> values;
     bool valued = false;  // false while all values are 1
     Collector collector;
     int64_t index = 0;
     for (nb::handle sequence : sequences) {
       collector.sequence(sequence.ptr(), index++);
-      take(collector, grow, token_ptr, ids, values, valued);
+      take(collector, grow, looked_up, token_ptr, ids, values, valued);
       offsets.push_back(static_cast<int64_t>(token_ptr.size()) - 1);
       collector.done();
     }
@@ -265,22 +265,37 @@ class AttributeTable {
     return grow ? table_.intern(name, hash) : table_.find(name, hash);
   }
 
-  void take(const Collector& c, bool grow, std::vector<int64_t>& token_ptr, std::vector<int32_t>& ids,
-            std::vector<double>& values, bool& valued) {
-    constexpr size_t kSlot = 24, kStart = 16, kKey = 8;  // attributes ahead of the probe
-    const auto& found = c.found;
-    const auto ahead = [&](size_t i, size_t by) { return found[std::min(i + by, found.size() - 1)].hash; };
+  // Ids of all attributes found in a sequence, -1 where unknown.
+  void look_up(const std::vector<Attribute>& found, bool grow, std::vector<int32_t>& ids) {
+    ids.resize(found.size());
+    std::string_view keys[Interner::kBatch];
+    uint64_t hashes[Interner::kBatch];
+    for (size_t first = 0; first < found.size(); first += Interner::kBatch) {
+      const size_t n = std::min(Interner::kBatch, found.size() - first);
+      for (size_t i = 0; i < n; ++i) {
+        const Attribute& a = found[first + i];
+        keys[i] = {a.text, a.length}, hashes[i] = a.hash;
+      }
+      if (hash_size_ > 0) {
+        for (size_t i = 0; i < n; ++i) ids[first + i] = id_of(keys[i], hashes[i], grow);
+        continue;
+      }
+      table_.find_many(keys, hashes, n, ids.data() + first);
+      for (size_t i = 0; grow && i < n; ++i)
+        if (ids[first + i] < 0) ids[first + i] = table_.intern(keys[i], hashes[i]);
+    }
+  }
+
+  void take(const Collector& c, bool grow, std::vector<int32_t>& looked_up, std::vector<int64_t>& token_ptr,
+            std::vector<int32_t>& ids, std::vector<double>& values, bool& valued) {
+    look_up(c.found, grow, looked_up);
     size_t i = 0;
     for (const int64_t end : c.token_ends) {
       for (; i < static_cast<size_t>(end); ++i) {
-        table_.prefetch(ahead(i, kSlot));
-        table_.prefetch_start(ahead(i, kStart));
-        table_.prefetch_key(ahead(i, kKey));
-        const int32_t id = id_of({found[i].text, found[i].length}, found[i].hash, grow);
-        if (id < 0) continue;
-        if (found[i].value != 1.0 && !valued) values.assign(ids.size(), 1.0), valued = true;
-        ids.push_back(id);
-        if (valued) values.push_back(found[i].value);
+        if (looked_up[i] < 0) continue;
+        if (c.found[i].value != 1.0 && !valued) values.assign(ids.size(), 1.0), valued = true;
+        ids.push_back(looked_up[i]);
+        if (valued) values.push_back(c.found[i].value);
       }
       token_ptr.push_back(static_cast<int64_t>(ids.size()));
     }

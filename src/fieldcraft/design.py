@@ -130,9 +130,7 @@ def build_design(
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
     windows = np.array([t.window for t in templates], np.int32).reshape(-1, 2)
-    index = FeatureIndex(
-        attribute, previous, label, template, count, family, windows, encoder.n_attributes
-    )
+    index = FeatureIndex(attribute, previous, label, template, count, family, windows, encoder.n_attributes)
     return Design(encoded, gold, index)
 
 
@@ -197,9 +195,7 @@ def check_labels(X_length: int, y: Any) -> list[Any]:
         raise InputError(f"X has {X_length} sequences and y has {len(labels)}; they must agree")
     for i, sequence in enumerate(labels):
         if isinstance(sequence, UNORDERED) or not hasattr(sequence, "__len__"):
-            raise InputError(
-                f"y[{i}] is a {type(sequence).__name__}; each sequence needs a list of labels"
-            )
+            raise InputError(f"y[{i}] is a {type(sequence).__name__}; each sequence needs a list of labels")
         if all(issubclass(kind, str) for kind in set(map(type, sequence))):
             continue
         for t, label in enumerate(sequence):

@@ -56,9 +56,7 @@ class ChainWeights:
         return _core.node_scores(handle), edge if self.looks_at_edges else edge[0]
 
 
-def adjoint(
-    index: FeatureIndex, encoded: Encoded, node: Floats, edge: Floats, n_states: int
-) -> Floats:
+def adjoint(index: FeatureIndex, encoded: Encoded, node: Floats, edge: Floats, n_states: int) -> Floats:
     """Gradient [F] in the weights from gradients in the potentials.
 
     ``node`` [tokens, S] and ``edge`` [tokens, S * S] (first positions 0).

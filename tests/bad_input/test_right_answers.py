@@ -80,9 +80,7 @@ def test_a_hundred_thousand_tokens_in_one_sequence() -> None:
     encoded = crf.encoder_.encode([items], grow=False)
     node, edge = ChainWeights(crf.features_, crf.weights_, 3).arrays(encoded)
     states = StateSpace.labels(3)
-    chain = reference.dense(
-        node, edge, states.sources, states.targets, states.starts, states.stops
-    )
+    chain = reference.dense(node, edge, states.sources, states.targets, states.starts, states.stops)
     assert crf.log_partition([items])[0] == pytest.approx(reference.log_partition(chain), rel=1e-9)
     best, _ = reference.argmax(chain)
     assert predicted == crf.classes_[best].tolist()
@@ -121,9 +119,7 @@ def test_weights_of_500(crf: ChainCRF, size: float) -> None:
     encoded = hard.encoder_.encode(batch, grow=False)
     node, edge = ChainWeights(hard.features_, weights, 2).arrays(encoded)
     for i, (a, b) in enumerate([(0, 21), (21, 23)]):
-        chain = reference.dense(
-            node[a:b], edge, states.sources, states.targets, states.starts, states.stops
-        )
+        chain = reference.dense(node[a:b], edge, states.sources, states.targets, states.starts, states.stops)
         assert found[0][i] == pytest.approx(reference.log_partition(chain), rel=1e-12)
         np.testing.assert_allclose(
             hard.predict_proba(batch)[i], reference.marginals(chain)[0], rtol=1e-9, atol=1e-12
@@ -132,18 +128,15 @@ def test_weights_of_500(crf: ChainCRF, size: float) -> None:
 
 @pytest.mark.parametrize("value", [1e-300, 1e-8, 500.0, 1e8, 1e150, 1e300])
 def test_huge_and_tiny_values(value: float) -> None:
-    """Either a model without NaN or an error that names the cause."""
-    data: list[Any] = [[{"f": value}, {"g": -value}, {"f": 1.0}], [{"g": 2.0}, {"f": value, "g": 1.0}]]
-    labels = [["P", "Q", "P"], ["Q", "P"]]
-    try:
-        crf = ChainCRF().fit(data, labels)
-    except FieldcraftError as error:
-        assert "too large" in str(error)
-        return
+    """A model without NaN, whatever the scale."""
+    first = [{"f": value}, {"g": -value}, {"f": 1.0}]
+    data: list[Any] = [first, [{"g": 2.0}, {"f": value, "g": 1.0}]]
+    crf = ChainCRF().fit(data, [["P", "Q", "P"], ["Q", "P"]])
     assert np.all(np.isfinite(crf.weights_))
     assert math.isfinite(crf.objective_value_)
     for p in crf.predict_proba(data):
         assert np.all(np.isfinite(p))
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-9)
 
 
 def test_weights_of_zero_are_the_prior_alone() -> None:

@@ -13,8 +13,7 @@ from fieldcraft.structures import chain
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "\n".join(
-    path.read_text(encoding="utf-8")
-    for path in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    path.read_text(encoding="utf-8") for path in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 )
 METHODS = [name for name, _ in inspect.getmembers(fc.ChainCRF, inspect.isfunction)]
 PUBLIC_METHODS = [name for name in METHODS if not name.startswith("_")]

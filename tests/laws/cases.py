@@ -14,9 +14,9 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from fieldcraft.structures.states import StateSpace
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from fieldcraft.structures.states import StateSpace
 from oracles import chain as oracle
 from oracles import chain_reference as reference
 
@@ -55,8 +55,7 @@ class Case:
 
 
 CASES = [
-    Case(*row)
-    for row in product((1, 2, 3, 4, 5), (True, False), (False, True), (False, True), ("f8", "f4"))
+    Case(*row) for row in product((1, 2, 3, 4, 5), (True, False), (False, True), (False, True), ("f8", "f4"))
 ]
 
 

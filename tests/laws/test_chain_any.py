@@ -36,9 +36,7 @@ def small_batches(pick: st.DrawFn) -> Batch:
     node, edge = np.split(values, [int(offsets[-1]) * n])
     every = np.ones(n, dtype=bool)
     rows = int(offsets[-1])
-    return Batch(
-        node.reshape(rows, n), edge.reshape(rows, -1), offsets, sources, targets, every, every
-    )
+    return Batch(node.reshape(rows, n), edge.reshape(rows, -1), offsets, sources, targets, every, every)
 
 
 @given(small_batches())

@@ -72,8 +72,7 @@ def test_threads_do_not_change_a_bit(n_states: int, shared: bool, numerics: str)
     batch = draw(rng, n_states, rng.integers(0, 24, size=150), shared=shared)
     for totals in (False, True):
         answers = [
-            chain.marginals(*batch.inputs, n_jobs=n, numerics=numerics, edge_totals=totals)
-            for n in JOBS
+            chain.marginals(*batch.inputs, n_jobs=n, numerics=numerics, edge_totals=totals) for n in JOBS
         ]
         for other in answers[1:]:
             assert all(np.array_equal(a, b) for a, b in zip(answers[0], other))
@@ -123,6 +122,4 @@ def test_batches_of_nothing(numerics: str) -> None:
         states, values = chain.argmax(*batch.inputs)
         assert (states.shape, values.tolist()) == ((0,), [0.0] * len(lengths))
         assert chain.entropy(*batch.inputs).tolist() == [0.0] * len(lengths)
-        assert chain.score(*batch.inputs, np.zeros(0, dtype=np.int32)).tolist() == [0.0] * len(
-            lengths
-        )
+        assert chain.score(*batch.inputs, np.zeros(0, dtype=np.int32)).tolist() == [0.0] * len(lengths)

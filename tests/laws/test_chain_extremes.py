@@ -130,9 +130,7 @@ def only_state_one(gap: float, length: int, end: str) -> Batch:
     return replace(batch, **{end: np.array([False, True])})
 
 
-one_left = pytest.mark.parametrize(
-    ("gap", "length"), [(1.0, 2000), (20.0, 60), (300.0, 6), (900.0, 4)]
-)
+one_left = pytest.mark.parametrize(("gap", "length"), [(1.0, 2000), (20.0, 60), (300.0, 6), (900.0, 4)])
 either_end = pytest.mark.parametrize("end", ["starts", "stops"])
 
 

@@ -28,11 +28,7 @@ def with_ties(n_states: int, seed: int, *, shared: bool, sparse: bool) -> Batch:
 
 ties = pytest.mark.parametrize(
     "batch",
-    [
-        with_ties(n, seed, shared=seed % 2 == 0, sparse=seed >= 4)
-        for n in (1, 2, 3, 4)
-        for seed in range(8)
-    ],
+    [with_ties(n, seed, shared=seed % 2 == 0, sparse=seed >= 4) for n in (1, 2, 3, 4) for seed in range(8)],
     ids=lambda batch: f"S{len(batch.starts)}",
 )
 

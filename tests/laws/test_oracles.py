@@ -35,9 +35,7 @@ def test_two_positions_by_hand() -> None:
 def test_ties_go_to_the_lowest_state_from_the_last_position_backwards() -> None:
     steps = tuple((a, b) for a in range(2) for b in range(2))
     rows = ((0.0,) * 4,) * 3
-    chain = oracle.Chain(
-        ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0)), rows, steps, (True,) * 2, (True,) * 2
-    )
+    chain = oracle.Chain(((0.0, 0.0), (0.0, 1.0), (1.0, 1.0)), rows, steps, (True,) * 2, (True,) * 2)
     assert oracle.argmax(chain) == ((0, 1, 0), 2.0)
     assert [path for path, _ in oracle.k_best(chain, 4)] == [
         (0, 1, 0),

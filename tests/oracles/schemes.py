@@ -53,9 +53,7 @@ def _letter(t: int, start: int, end: int, scheme: str, after_same: bool) -> str:
     return "B" if first else final if last else "I"
 
 
-def well_formed(
-    length: int, types: list[str], scheme: str
-) -> dict[tuple[str, ...], list[SpanTuple]]:
+def well_formed(length: int, types: list[str], scheme: str) -> dict[tuple[str, ...], list[SpanTuple]]:
     """Every well-formed labelling of this length and the spans that it stands for.
 
     io has several span sets for one spelling; the one with the fewest spans counts.

@@ -1,7 +1,7 @@
 """Sequences of length one are logistic regression: scikit-learn must find the same weights.
 
-    three labels, all features:  loss + |w|^2 / (2 v)          = scikit-learn's with C = v
-    two labels, L1:              loss + (|w_P| + |w_Q|) / b    = its |u| / b with u = w_Q - w_P, C = b
+three labels, all features:  loss + |w|^2 / (2 v)          = scikit-learn's with C = v
+two labels, L1:              loss + (|w_P| + |w_Q|) / b    = its |u| / b with u = w_Q - w_P, C = b
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ pytestmark = pytest.mark.slow
 PRIOR = Gaussian(variance=0.5)
 NAMES = ["W1", "W2", "W3"]
 NEEDED = {
-    "W1": ["conll2000/train.txt", "conll2000/test.txt"],
-    "W2": ["conll2003/eng.train", "conll2003/eng.testb"],
-    "W3": ["conll2000/train.txt", "conll2000/test.txt"],
+    "W1": ["conll2000/train.txt.gz", "conll2000/test.txt"],
+    "W2": ["conll2003/eng.train.gz", "conll2003/eng.testb"],
+    "W3": ["conll2000/train.txt.gz", "conll2000/test.txt"],
 }
 OPTIMUM = LBFGS(max_iterations=3000, tolerance=2e-5, objective_tolerance=-1.0)
 

@@ -72,6 +72,4 @@ def _named(available: AbstractSequence[str], key: str | int, where: str, what: s
 
 def _check_distinct(names: tuple[str, ...], what: str, where: str) -> None:
     if len(set(names)) < len(names):
-        raise CorpusError(
-            f"{where}: {what} {', '.join(names)}: a name occurs twice; make them differ"
-        )
+        raise CorpusError(f"{where}: {what} {', '.join(names)}: a name occurs twice; make them differ")

@@ -99,9 +99,7 @@ def read(
     return stream if lazy else stream.read()
 
 
-def _start(
-    job: ReadJob, format: str, options: dict[str, Any]
-) -> tuple[ReadJob, Iterator[Sequence]]:
+def _start(job: ReadJob, format: str, options: dict[str, Any]) -> tuple[ReadJob, Iterator[Sequence]]:
     """A fresh pass over the source: what it learns, and its sequences."""
     job = replace(job, layout=None)
     batches = job.source.batches()
@@ -110,9 +108,7 @@ def _start(
     row = formats.by_name(format)
     for name, value in options.items():
         if value != _DEFAULTS[name] and name not in row.options:
-            raise CorpusError(
-                f"{job.source.name}: {name}= is not for format {format}; leave it out"
-            )
+            raise CorpusError(f"{job.source.name}: {name}= is not for format {format}; leave it out")
     return job, _sequences(row.read(batches, job), job.source)
 
 

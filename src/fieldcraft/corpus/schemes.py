@@ -261,17 +261,13 @@ def _letters(scheme: str) -> frozenset[str]:
 
 def _foreign(label: str, scheme: str) -> str:
     letters = " ".join(f"{letter}-" for letter in sorted(_letters(scheme)))
-    return (
-        f"label {label!r} does not belong to scheme {scheme}; use O or a type behind one of "
-        f"{letters}"
-    )
+    return f"label {label!r} does not belong to scheme {scheme}; use O or a type behind one of {letters}"
 
 
 def _check_span(span: Span, previous: Span, length: int) -> None:
     if not 0 <= span.start < span.end <= length:
         raise CorpusError(
-            f"{span} does not lie within {length} tokens; positions are half-open, "
-            "0 <= start < end <= length"
+            f"{span} does not lie within {length} tokens; positions are half-open, 0 <= start < end <= length"
         )
     if span.start < previous.end:
         raise CorpusError(f"{span} overlaps {previous}; one label per token spells disjoint spans")

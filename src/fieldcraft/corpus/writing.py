@@ -54,9 +54,7 @@ def write(
     # a stream knows its columns only once its first sequence is read
     first = next(sequences, None)
     plan = _plan(corpus, name, tuple(columns), separator)
-    rows = _rows(
-        chain([] if first is None else [first], sequences), corpus.label_names, columns, plan
-    )
+    rows = _rows(chain([] if first is None else [first], sequences), corpus.label_names, columns, plan)
     write_text(target, row.write(rows, plan), encoding)
 
 
@@ -66,9 +64,7 @@ def _predicted_columns(predicted: Predictions | None) -> dict[str, Iterable[Iter
     return dict(predicted) if isinstance(predicted, Mapping) else {"predicted": predicted}
 
 
-def _plan(
-    corpus: Corpus | Stream, target: str, predicted: tuple[str, ...], separator: str
-) -> WritePlan:
+def _plan(corpus: Corpus | Stream, target: str, predicted: tuple[str, ...], separator: str) -> WritePlan:
     clash = [name for name in predicted if name in corpus.fields]
     if clash:
         raise CorpusError(

@@ -70,9 +70,7 @@ def sequence_accuracy(gold: Labellings, predicted: Labellings) -> float:
     return METRICS["sequence_accuracy"](gold, predicted)
 
 
-def span_scores(
-    gold: Labellings, predicted: Labellings, *, scheme: str = "conlleval"
-) -> SpanScores:
+def span_scores(gold: Labellings, predicted: Labellings, *, scheme: str = "conlleval") -> SpanScores:
     """Precision, recall and F of spans, per type and over all, exactly as conlleval counts them.
 
     ``scheme="conlleval"`` reads IOB1, IOB2, IO, IOBES and BILOU, also where ill-formed;
@@ -199,9 +197,7 @@ def _named(name: str, on_ids: Callable[[Sequence[str]], IdMetric]) -> Metric:
     return Metric(name, of_labels, on_ids)
 
 
-def _span_metric(
-    name: str, value: Callable[[SpanScores], float], *, scheme: str = "conlleval"
-) -> Metric:
+def _span_metric(name: str, value: Callable[[SpanScores], float], *, scheme: str = "conlleval") -> Metric:
     def on_ids(label_names: Sequence[str]) -> IdMetric:
         scorer = SpanScorer(label_names, scheme)
         return lambda gold, predicted, offsets: value(scorer.scores(gold, predicted, offsets))
@@ -213,9 +209,7 @@ def _user_metric(function: ListMetric) -> Metric:
     def on_ids(label_names: Sequence[str]) -> IdMetric:
         def score(gold: Ids, predicted: Ids, offsets: Ids) -> float:
             return float(
-                function(
-                    _decode(gold, offsets, label_names), _decode(predicted, offsets, label_names)
-                )
+                function(_decode(gold, offsets, label_names), _decode(predicted, offsets, label_names))
             )
 
         return score

@@ -156,9 +156,7 @@ class SpanScorer:
         total = int(counts.gold.sum() + counts.predicted.sum())
         return 2.0 * int(counts.correct.sum()) / total if total else 0.0
 
-    def _checked(
-        self, ids: ArrayLike, offsets: ArrayLike
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _checked(self, ids: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         labels = _integers(ids, "labels")
         bounds = _integers(offsets, "offsets")
         limit = len(self.label_names)
@@ -177,9 +175,7 @@ class SpanScorer:
 def _integers(values: ArrayLike, name: str) -> NDArray[np.intp]:
     array: NDArray[Any] = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InputError(
-            f"{name} must be integers in one dimension; got {array.dtype} {array.shape}"
-        )
+        raise InputError(f"{name} must be integers in one dimension; got {array.dtype} {array.shape}")
     return array.astype(np.intp)
 
 

@@ -112,9 +112,7 @@ class Compilation:
     def _reach(self, ranges: list[tuple[int, int]]) -> int:
         reach = max((max(-low, high, 0) for low, high in ranges), default=0)
         if reach > MAX_REACH:
-            raise TemplateError(
-                f"a template looks {reach} tokens away; at most {MAX_REACH} are allowed"
-            )
+            raise TemplateError(f"a template looks {reach} tokens away; at most {MAX_REACH} are allowed")
         absolute = any(term.absolute for term in self.streams)
         return max(reach, WAPITI_CLIP) if absolute else reach
 
@@ -138,8 +136,7 @@ class Compilation:
         if term.gazetteer not in self.gazetteers:
             known = ", ".join(self.gazetteers) or "none"
             raise TemplateError(
-                f"{term}: no gazetteer is called {term.gazetteer!r}; "
-                f"pass it in gazetteers= (given: {known})"
+                f"{term}: no gazetteer is called {term.gazetteer!r}; pass it in gazetteers= (given: {known})"
             )
         found = self.gazetteers[term.gazetteer]
         steps = [("lower", 0)] if found.case == "insensitive" else []

@@ -135,9 +135,7 @@ class TemplateFeatures:
         self, table: Any, columns: Columns, names: list[str], *, grow: bool, n_threads: int = 1
     ) -> Encoded:
         try:
-            offsets, token_ptr, attributes = table.encode(
-                columns, names, self._evaluate, grow, n_threads
-            )
+            offsets, token_ptr, attributes = table.encode(columns, names, self._evaluate, grow, n_threads)
         except ValueError as problem:
             raise InputError(str(problem)) from None
         return Encoded(offsets, token_ptr, attributes, None)
@@ -184,9 +182,7 @@ class TemplateFeatures:
         return settings, arrays
 
     @classmethod
-    def from_state(
-        cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
-    ) -> TemplateFeatures:
+    def from_state(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TemplateFeatures:
         """The features that ``state`` described; arrays that do not fit are refused."""
         try:
             return cls._restored(settings, arrays)
@@ -194,9 +190,7 @@ class TemplateFeatures:
             raise ModelFileError(f"the features in the model file are damaged: {problem}") from None
 
     @classmethod
-    def _restored(
-        cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
-    ) -> TemplateFeatures:
+    def _restored(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TemplateFeatures:
         gazetteers = []
         for i, described in enumerate(settings["gazetteers"]):
             start = f"gazetteer.{i}."

@@ -41,9 +41,7 @@ class FreeFeatures:
     def __init__(self, *, hash_size: int | None = None, edge_prefix: str | None = None) -> None:
         whole = hash_size is None or isinstance(hash_size, (int, np.integer))
         if not whole or (hash_size is not None and not 1 <= hash_size < 2**31 - 1):
-            raise InputError(
-                f"hash_size is {hash_size!r}; it must be a whole number between 1 and 2^31 - 2"
-            )
+            raise InputError(f"hash_size is {hash_size!r}; it must be a whole number between 1 and 2^31 - 2")
         if edge_prefix is not None and not isinstance(edge_prefix, str):
             raise InputError(f"edge_prefix is {edge_prefix!r}; it must be a str")
         if hash_size is not None and edge_prefix is not None:
@@ -130,9 +128,7 @@ class FreeFeatures:
 
 
 def _is_matrix(sequence: Any) -> bool:
-    return (isinstance(sequence, np.ndarray) and sequence.dtype != object) or hasattr(
-        sequence, "tocsr"
-    )
+    return (isinstance(sequence, np.ndarray) and sequence.dtype != object) or hasattr(sequence, "tocsr")
 
 
 Triple = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -141,17 +137,13 @@ Triple = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 def _nonzeros(matrix: Any, index: int) -> Triple:
     """Non-zero cells of one sequence, row by row: how many per row, their columns, their values."""
     if not _is_matrix(matrix):
-        raise InputError(
-            f"sequence {index}: {type(matrix).__name__} among matrices; give all as matrices"
-        )
+        raise InputError(f"sequence {index}: {type(matrix).__name__} among matrices; give all as matrices")
     if matrix.ndim != 2:
         raise InputError(
             f"sequence {index}: an array of {matrix.ndim} dimensions; expected 2: tokens, features"
         )
     if matrix.dtype.kind not in "buif":
-        raise InputError(
-            f"sequence {index}: a matrix of type {matrix.dtype}; its cells must be real numbers"
-        )
+        raise InputError(f"sequence {index}: a matrix of type {matrix.dtype}; its cells must be real numbers")
     if hasattr(matrix, "tocsr"):
         csr = matrix.tocsr()
         csr.sum_duplicates()

@@ -72,8 +72,7 @@ class Gazetteer:
         for value, allowed, what in ((self.case, CASES, "case"), (self.match, MATCHES, "match")):
             if value not in allowed:
                 raise FieldcraftError(
-                    f"gazetteer {self.name!r}: {what} must be one of "
-                    f"{', '.join(allowed)}, not {value!r}"
+                    f"gazetteer {self.name!r}: {what} must be one of {', '.join(allowed)}, not {value!r}"
                 )
 
     def fold(self, word: str) -> str:

@@ -123,8 +123,7 @@ class _Parser:
         if count > MOST:
             raise self.fail(f"the ranges stand for {count} templates, more than {MOST}", 0)
         return [
-            Template(tuple(term for t in combination for term in t.terms))
-            for combination in product(*items)
+            Template(tuple(term for t in combination for term in t.terms)) for combination in product(*items)
         ]
 
     def name(self, what: str) -> str:

@@ -79,8 +79,7 @@ class FeatureIndex:
         """This index followed by the rows of ``other`` that it does not have yet."""
         fresh = ~np.isin(other.keys(), self.keys())
         joined = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)[fresh]])
-            for name in COLUMNS
+            name: np.concatenate([getattr(self, name), getattr(other, name)[fresh]]) for name in COLUMNS
         }
         n_attributes = max(self.n_attributes, other.n_attributes)
         return FeatureIndex(**joined, windows=other.windows, n_attributes=n_attributes)

@@ -108,15 +108,11 @@ def _term(found: re.Match[str], where: str, format: str) -> Term:
     if format == "crfpp" and (command != "x" or mark):
         raise TemplateError(f"{where}: CRF++ knows only %x[row,col], not {found[0]!r}")
     if format == "crfpp" and abs(row) > CRFPP_REACH:
-        raise TemplateError(
-            f"{where}: CRF++ looks at most {CRFPP_REACH} tokens away, not {found[0]!r}"
-        )
+        raise TemplateError(f"{where}: CRF++ looks at most {CRFPP_REACH} tokens away, not {found[0]!r}")
     if mark == "*":
         raise TemplateError(f"{where}: a row read from a column is not supported: {found[0]!r}")
     if (command in "xX") != (found["regex"] is None):
-        raise TemplateError(
-            f'{where}: %x takes row and column, %t and %m also a "regex": {found[0]!r}'
-        )
+        raise TemplateError(f'{where}: %x takes row and column, %t and %m also a "regex": {found[0]!r}')
     if mark == "@" and row == 0:
         raise TemplateError(f"{where}: tokens are counted from 1: {found[0]!r}")
     if mark == "@" and row > 0:
@@ -139,9 +135,7 @@ def _checked_regex(text: str, where: str) -> str:
     expression = python_regex(text)
     doubled = re.search(r"(?<!\\)(?:\\\\)*[*?][*?]", text) or text[:1] in ("*", "?")
     if doubled:
-        raise TemplateError(
-            f"{where}: {text!r} is no regular expression of Wapiti's; escape * and ?"
-        )
+        raise TemplateError(f"{where}: {text!r} is no regular expression of Wapiti's; escape * and ?")
     return expression
 
 

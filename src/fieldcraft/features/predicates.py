@@ -81,9 +81,7 @@ def _is_acronym(w: str) -> bool:
 
 
 def _symbols(w: str, upper: str, lower: str, digit: str) -> str:
-    return "".join(
-        upper if c.isupper() else lower if c.islower() else digit if c.isdigit() else c for c in w
-    )
+    return "".join(upper if c.isupper() else lower if c.islower() else digit if c.isdigit() else c for c in w)
 
 
 def shape(w: str) -> str:

@@ -101,11 +101,7 @@ class RowReader:
         width = max(places) + 1
         exact = not self.templates.positional and self.templates.declared_columns is None
         for t, token in enumerate(tokens):
-            if (
-                not isinstance(token, (tuple, list))
-                or len(token) < width
-                or (exact and len(token) > width)
-            ):
+            if not isinstance(token, (tuple, list)) or len(token) < width or (exact and len(token) > width):
                 raise self._bad_width(token, i, t)
         return [[token[place] for token in tokens] for place in places]
 

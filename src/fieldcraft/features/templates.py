@@ -57,9 +57,7 @@ class Templates:
     def parse(cls, text: str, *, format: str = "fieldcraft", where: str = "templates") -> Templates:
         """Reads a text; ``where`` names it in errors."""
         if format not in FORMATS:
-            raise TemplateError(
-                f"no template format is called {format!r}; there are {', '.join(FORMATS)}"
-            )
+            raise TemplateError(f"no template format is called {format!r}; there are {', '.join(FORMATS)}")
         if format != "fieldcraft":
             templates, edge_bias = read_patterns(text, where, format)
             return cls(templates, edge_bias=edge_bias, format=format)
@@ -116,9 +114,7 @@ class Templates:
             return cls._resolve_text(given)
         if isinstance(given, Iterable):
             return cls._resolve_items(list(given))
-        raise TemplateError(
-            f"templates must be a set, a name, a path, a text or a list, not {given!r}"
-        )
+        raise TemplateError(f"templates must be a set, a name, a path, a text or a list, not {given!r}")
 
     @classmethod
     def _resolve_text(cls, text: str) -> Templates:

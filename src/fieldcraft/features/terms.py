@@ -179,9 +179,7 @@ def apply(name: str, template: Template, argument: Argument = None) -> Template:
 def checked_argument(name: str, argument: Argument) -> Argument:
     """The argument if it is what the function takes, else an error that says what it takes."""
     if name not in PREDICATES:
-        raise TemplateError(
-            f"no word function is called {name!r}; there are {', '.join(PREDICATES)}"
-        )
+        raise TemplateError(f"no word function is called {name!r}; there are {', '.join(PREDICATES)}")
     wanted = PREDICATES[name].argument
     if wanted == "" and argument is not None:
         raise TemplateError(f"{name} takes a column only, not also {argument!r}")
@@ -192,9 +190,7 @@ def checked_argument(name: str, argument: Argument) -> Argument:
 
 def _checked_regex(name: str, argument: Argument) -> str:
     if not isinstance(argument, str) or "\n" in argument:
-        raise TemplateError(
-            f"{name} takes a column and a /regular expression/ of one line, not {argument!r}"
-        )
+        raise TemplateError(f"{name} takes a column and a /regular expression/ of one line, not {argument!r}")
     try:
         re.compile(argument)
     except re.error as problem:

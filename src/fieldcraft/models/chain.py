@@ -1,6 +1,6 @@
 """ChainCRF: the linear-chain conditional random field.
 
-    p(y | x) = exp(sum of weights of the features that hold) / Z(x)
+p(y | x) = exp(sum of weights of the features that hold) / Z(x)
 """
 
 from __future__ import annotations

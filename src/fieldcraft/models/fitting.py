@@ -120,9 +120,7 @@ class Fitting:
             encoder, encoded, gold, len(self.classes), features=crf.features, min_count=crf.min_count
         )
         if len(design.index) == 0:
-            raise InputError(
-                "no feature is left to learn; lower min_count or give the tokens attributes"
-            )
+            raise InputError("no feature is left to learn; lower min_count or give the tokens attributes")
         return design
 
     def _held_out(self, encoder: design_.Encoder, design: design_.Design, X: Any, y: Any) -> Any:

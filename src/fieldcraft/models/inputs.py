@@ -16,9 +16,7 @@ def sequences_of(X: Any, encoder: Encoder) -> Any:
     if isinstance(X, Corpus) and isinstance(encoder, FreeFeatures):
         features = [sequence.attributes for sequence in X]
         if any(f is None for f in features):
-            raise InputError(
-                "a corpus of columns needs templates: pass templates= (for example 'entities')"
-            )
+            raise InputError("a corpus of columns needs templates: pass templates= (for example 'entities')")
         return features
     return X
 

@@ -105,9 +105,7 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: dict[str, NDArray[A
     filler = {"template": np.full(n, -1, np.int32)}
     filler |= {"count": np.zeros(n, np.int32), "family": np.zeros(n, np.int32)}
     columns = {k: np.array(arrays.get(f"index.{k}", filler.get(k))) for k in COLUMNS}
-    index = FeatureIndex(
-        **columns, windows=arrays["index.windows"], n_attributes=int(header["n_attributes"])
-    )
+    index = FeatureIndex(**columns, windows=arrays["index.windows"], n_attributes=int(header["n_attributes"]))
     described = dict(header["encoder"])
     start = "encoder."
     tables = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}

@@ -37,9 +37,7 @@ def as_span(given: Any, sequence: int) -> Span:
         start, end, label = given
         return Span(int(start), int(end), label)
     except (TypeError, ValueError):
-        raise InputError(
-            f"sequence {sequence}: {given!r} is not a span; give (start, end, label)"
-        ) from None
+        raise InputError(f"sequence {sequence}: {given!r} is not a span; give (start, end, label)") from None
 
 
 class SpanWindows:

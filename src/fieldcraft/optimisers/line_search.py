@@ -40,7 +40,9 @@ def wolfe_step(
         if not math.isfinite(here.value) or _too_high(here, start, low):
             high = here
         else:
-            if (high is not None and here.slope * (high.step - low.step) >= 0) or (high is None and here.slope >= 0):
+            if (high is not None and here.slope * (high.step - low.step) >= 0) or (
+                high is None and here.slope >= 0
+            ):
                 high = low
             low = here
         step = _extrapolate(low) if high is None else _interpolate(low, high)

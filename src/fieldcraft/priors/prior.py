@@ -52,13 +52,9 @@ def per_weight(
     try:
         vector = np.atleast_1d(np.asarray(value, np.float64))
     except (TypeError, ValueError):
-        raise InputError(
-            f"{name} is {value!r}; give one number or one per weight ({n_weights})"
-        ) from None
+        raise InputError(f"{name} is {value!r}; give one number or one per weight ({n_weights})") from None
     if vector.ndim != 1 or len(vector) not in (1, n_weights):
-        raise InputError(
-            f"{name} has shape {vector.shape}; give one number or one per weight ({n_weights})"
-        )
+        raise InputError(f"{name} has shape {vector.shape}; give one number or one per weight ({n_weights})")
     bad = np.isnan(vector) | (vector <= low) | (finite & np.isinf(vector))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])

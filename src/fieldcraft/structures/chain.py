@@ -167,9 +167,7 @@ def window_probability(
 class _Held:
     """Checked arrays as the core's potentials; a core's complaint becomes an InputError."""
 
-    def __init__(
-        self, node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace
-    ) -> None:
+    def __init__(self, node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace) -> None:
         self.node = np.ascontiguousarray(node, np.float64)
         S, E = states.n_states, states.n_transitions
         if self.node.ndim != 2 or self.node.shape[1] != S:

@@ -128,9 +128,7 @@ def test_whole_numbers_become_strings():
         ),
         (lambda: fc.read({"i": [1, None], "w": list("ab")}, sequence="i"), "row 1 has no sequence"),
         (
-            lambda: fc.read(
-                pd.DataFrame({"i": pd.array([1, None], "Int64"), "w": list("ab")}), sequence="i"
-            ),
+            lambda: fc.read(pd.DataFrame({"i": pd.array([1, None], "Int64"), "w": list("ab")}), sequence="i"),
             "row 1 has no sequence id",
         ),
         (lambda: fc.read({"i": [1], "w": [float("nan")]}, sequence="i"), "row 0, 'w': .* missing"),

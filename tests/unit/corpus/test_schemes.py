@@ -53,9 +53,7 @@ def test_conversion_spells_the_same_spans(source, target):
 @pytest.mark.parametrize("length", range(5))
 def test_ill_formed_labels_read_as_seqeval_reads_them(length):
     for labels in labellings(length, "BIES"):
-        expected = [
-            Span(start, last + 1, type_) for type_, start, last in get_entities(list(labels))
-        ]
+        expected = [Span(start, last + 1, type_) for type_, start, last in get_entities(list(labels))]
         assert schemes.spans(labels) == expected
         as_bilou = [label.replace("E-", "L-").replace("S-", "U-") for label in labels]
         assert schemes.spans(as_bilou, "bilou") == expected
@@ -97,9 +95,7 @@ def test_detection(labels, expected):
 
 @pytest.mark.parametrize("scheme", ["iob1", "iob2", "iobes", "bilou"])
 def test_detection_finds_the_scheme_of_all_labellings_together(scheme):
-    assert (
-        schemes.detect([list(labels) for labels in oracle.well_formed(4, TYPES, scheme)]) == scheme
-    )
+    assert schemes.detect([list(labels) for labels in oracle.well_formed(4, TYPES, scheme)]) == scheme
 
 
 def test_tag_sets_are_told_from_other_labels():

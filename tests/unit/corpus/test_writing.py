@@ -36,9 +36,7 @@ def corpora(strings, last, *, smallest=1):
     """Corpora with the columns a, b and the label column y, which stands between them."""
 
     def sequence(size):
-        a, y, b = (
-            st.lists(each, min_size=size, max_size=size) for each in (strings, strings, last)
-        )
+        a, y, b = (st.lists(each, min_size=size, max_size=size) for each in (strings, strings, last))
         return st.builds(lambda a, b, y: Sequence({"a": a, "b": b}, y), a, b, y)
 
     sequences = st.lists(st.integers(smallest, 4).flatmap(sequence), min_size=1, max_size=4)

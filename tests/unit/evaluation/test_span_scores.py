@@ -29,9 +29,7 @@ def assert_same_scores(scores, tally, *, tolerance=1e-12):
     rows = [(scores.micro, tally.totals())]
     rows += [(row, tally.counts(type_)) for type_, row in scores.by_type.items()]
     for row, counts in rows:
-        assert (row.precision, row.recall, row.f) == pytest.approx(
-            conlleval.prf(*counts), rel=tolerance
-        )
+        assert (row.precision, row.recall, row.f) == pytest.approx(conlleval.prf(*counts), rel=tolerance)
 
 
 def labellings(labels: list[str]) -> st.SearchStrategy[list[list[tuple[str, str]]]]:
@@ -73,8 +71,7 @@ def test_raw_labels_are_spans_of_one_token(pairs):
     gold = [[a for a, _ in pair] for pair in pairs]
     predicted = [[b for _, b in pair] for pair in pairs]
     prefixed = [
-        [["O" if y == "O" else f"B-{y}" for y in labels] for labels in side]
-        for side in (gold, predicted)
+        [["O" if y == "O" else f"B-{y}" for y in labels] for labels in side] for side in (gold, predicted)
     ]
     assert span_scores(gold, predicted, scheme="raw") == span_scores(*prefixed)
 

@@ -18,9 +18,7 @@ WORDS = ["the", "The", "USA", "U.S.", "x-1", "1,234", "É", "été", "XIV", "", 
 words = st.sampled_from(WORDS)
 functions = st.one_of(
     st.just([]),
-    st.sampled_from(
-        [[("lower", None)], [("shape", None)], [("collins", None)], [("length", None)]]
-    ),
+    st.sampled_from([[("lower", None)], [("shape", None)], [("collins", None)], [("length", None)]]),
     st.builds(lambda n: [("prefix", n)], st.integers(1, 4)),
     st.builds(lambda n: [("lower", None), ("suffix", n)], st.integers(1, 4)),
     st.sampled_from([[(name, None)] for name in oracle.TESTS]),
@@ -41,9 +39,7 @@ templates = st.lists(
     max_size=6,
 )
 sequence = st.integers(0, 5).flatmap(
-    lambda n: st.fixed_dictionaries(
-        {c: st.lists(words, min_size=n, max_size=n) for c in ("word", "pos")}
-    )
+    lambda n: st.fixed_dictionaries({c: st.lists(words, min_size=n, max_size=n) for c in ("word", "pos")})
 )
 corpora = st.lists(sequence, max_size=4)
 
@@ -57,9 +53,7 @@ def spelled(term):
 
 
 def text_of(templates):
-    lines = [
-        ("edge: " if p == "edge" else "") + " & ".join(map(spelled, ts)) for p, ts in templates
-    ]
+    lines = [("edge: " if p == "edge" else "") + " & ".join(map(spelled, ts)) for p, ts in templates]
     return "columns word pos\nnode: word\nnode: pos\n" + "\n".join(lines)
 
 
@@ -141,9 +135,7 @@ def test_frozen_encoding_changes_nothing_and_threads_agree():
     many = [{"word": ["a", "new", "b"] * 3, "pos": ["x"] * 9}, CORPUS[0]] * 200
     expected = features.encode(many, grow=False)
     with ThreadPoolExecutor(4) as pool:
-        for got in pool.map(
-            lambda n: features.encode(many, grow=False, n_threads=n), [1, 2, 3] * 4
-        ):
+        for got in pool.map(lambda n: features.encode(many, grow=False, n_threads=n), [1, 2, 3] * 4):
             assert all(np.array_equal(a, b) for a, b in zip(got[:3], expected[:3]))
     after = features.state()[1]
     assert all(np.array_equal(before[k], after[k]) for k in before)
@@ -170,9 +162,7 @@ def test_corpus_and_plain_strings():
 
     features = TemplateFeatures(Templates.parse("word[-1..0]"))
     one = features.encode([["a", "b"], []], grow=True)
-    two = features.encode(
-        Corpus([Sequence({"word": ["a", "b"]}), Sequence({"word": []})]), grow=False
-    )
+    two = features.encode(Corpus([Sequence({"word": ["a", "b"]}), Sequence({"word": []})]), grow=False)
     assert one.attributes.tolist() == two.attributes.tolist() == [0, 1, 2, 3]
     assert one.offsets.tolist() == two.offsets.tolist() == [0, 2, 2]
     assert features.encode([], grow=False).offsets.tolist() == [0]

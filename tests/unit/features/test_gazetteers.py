@@ -84,9 +84,7 @@ def test_stored_with_the_features():
     features.encode(X, grow=True)
     settings, arrays = features.state()
     again = TemplateFeatures.from_state(settings, arrays)
-    assert np.array_equal(
-        again.encode(X, grow=False).attributes, features.encode(X, grow=False).attributes
-    )
+    assert np.array_equal(again.encode(X, grow=False).attributes, features.encode(X, grow=False).attributes)
     assert again.gazetteers["names"].find(["x", "éVA"]) == [(1, 2)]
     for name in ("word_starts", "words", "starts"):
         wrong = arrays[f"gazetteer.0.{name}"].copy()
@@ -110,9 +108,7 @@ def test_own_tokens():
 
 
 def test_refusals(tmp_path):
-    with pytest.raises(
-        FieldcraftError, match="case must be one of sensitive, insensitive, not 'upper'"
-    ):
+    with pytest.raises(FieldcraftError, match="case must be one of sensitive, insensitive, not 'upper'"):
         len(Gazetteer("g", ["a"], case="upper"))
     with pytest.raises(FieldcraftError, match="match must be one of longest, all, not 'first'"):
         len(Gazetteer("g", ["a"], match="first"))
@@ -121,9 +117,7 @@ def test_refusals(tmp_path):
     with pytest.raises(InputError, match="gazetteer 'g', entry 1: an entry must be text, not int"):
         len(Gazetteer("g", ["a", 3]))
     with pytest.raises(TemplateError, match="no gazetteer is called 'g'; pass it in gazetteers="):
-        TemplateFeatures(Templates.parse("in(g, word)"), gazetteers=[CITIES]).encode(
-            [["a"]], grow=True
-        )
+        TemplateFeatures(Templates.parse("in(g, word)"), gazetteers=[CITIES]).encode([["a"]], grow=True)
 
 
 def test_many_entries():

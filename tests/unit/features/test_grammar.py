@@ -98,9 +98,7 @@ def test_shift_moves_everything_but_bias():
 
 
 def test_a_set():
-    parsed = Templates.parse(
-        "columns word pos\nedge\npos[-2..1] & word\nin(cities, word)\nedge: word"
-    )
+    parsed = Templates.parse("columns word pos\nedge\npos[-2..1] & word\nin(cities, word)\nedge: word")
     assert parsed.edge_bias
     assert parsed.columns == ["word", "pos"]
     assert parsed.named_columns == ["pos", "word"]
@@ -171,9 +169,7 @@ def test_read_and_resolve(tmp_path):
     for given_as in (parsed, path, str(path), "word[-1..1]\nedge", ["word[-1..1]", "edge"]):
         assert Templates.resolve(given_as) == parsed
     assert Templates.resolve("entities") == Templates.named("entities")
-    assert (
-        Templates.resolve("word") == Templates.resolve([col("word")]) == Templates.resolve(["word"])
-    )
+    assert Templates.resolve("word") == Templates.resolve([col("word")]) == Templates.resolve(["word"])
     assert Templates.resolve([col("word"), "pos"]).names == ["word", "pos"]
     path.write_text("word\n\nword[", encoding="utf-8")
     with pytest.raises(TemplateError, match=r"my\.templates:3, character 6"):
@@ -199,9 +195,7 @@ def test_named_sets(name):
 
 def test_entities_hold_all_predicates():
     """Every test of orthography but is_capitalised, which is one of ours."""
-    used = {
-        step.name for t in Templates.named("entities") for term in t.terms for step in term.steps
-    }
+    used = {step.name for t in Templates.named("entities") for term in t.terms for step in term.steps}
     assert used == {*ORTHOGRAPHIC, "prefix", "suffix", "length", "collins"} - {"is_capitalised"}
     assert used <= set(PREDICATES)
 

@@ -108,7 +108,7 @@ def test_digests_tell_features_apart() -> None:
 
 def test_select() -> None:
     X, y = corpus()
-    index, keys = index_of(X, y)
+    index, _ = index_of(X, y)
     mask = index.count >= 3
     kept = index.select(mask)
     assert len(kept) == mask.sum()

@@ -25,9 +25,7 @@ ENTITIES = (
     + "shape(word[-1]) & shape(word)\nshape(word) & shape(word[1])\n"
     + "prefix(word, 1..4)\nsuffix(word, 1..4)\n"
 )
-TAGGING = (
-    "columns word\n" + WORDS + "lower(word)\nshape(word)\nprefix(word, 1..4)\nsuffix(word, 1..4)\n"
-)
+TAGGING = "columns word\n" + WORDS + "lower(word)\nshape(word)\nprefix(word, 1..4)\nsuffix(word, 1..4)\n"
 
 
 def uni(column, offsets, steps=()):
@@ -61,10 +59,7 @@ SPECS = {
     + uni("word", range(-1, 2), SHAPE)
     + conjoined("word", (-1, 0), (0, 1), steps=SHAPE)
     + affixes(),
-    "tagging": word_terms()
-    + uni("word", [0], [("lower", None)])
-    + uni("word", [0], SHAPE)
-    + affixes(),
+    "tagging": word_terms() + uni("word", [0], [("lower", None)]) + uni("word", [0], SHAPE) + affixes(),
 }
 
 

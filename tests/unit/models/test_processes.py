@@ -90,9 +90,7 @@ def test_joblib_workers_use_one_thread() -> None:
     crf = model(LABELS["plain"])
     crf.n_jobs = None
     X = batch()
-    jobs, found = zip(
-        *joblib.Parallel(n_jobs=2)(joblib.delayed(ask_in_worker)(crf, X) for _ in range(2))
-    )
+    jobs, found = zip(*joblib.Parallel(n_jobs=2)(joblib.delayed(ask_in_worker)(crf, X) for _ in range(2)))
     assert jobs == (1, 1)
     assert list(found) == [crf.predict(X).tolist()] * 2
 

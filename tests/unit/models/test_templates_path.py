@@ -23,9 +23,7 @@ SENTENCES = [
 def by_hand(words: list[str]) -> list[list[str]]:
     """The attributes of TEMPLATES, spelled in any way that keeps them apart."""
     before = ["<start>", *words[:-1]]
-    return [
-        [f"0={w}", f"1={b}", f"2={w.lower()}", f"3={w[-2:]}"] for w, b in zip(words, before)
-    ]
+    return [[f"0={w}", f"1={b}", f"2={w.lower()}", f"3={w[-2:]}"] for w, b in zip(words, before)]
 
 
 WORDS = [[word for word, _ in sentence] for sentence in SENTENCES]

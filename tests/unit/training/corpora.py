@@ -119,9 +119,7 @@ def potentials(design: Design, n_labels: int, weights: Floats) -> tuple[Floats, 
     return node, edge
 
 
-def plain(
-    design: Design, n_labels: int, weights: Floats, *, sequence_weights: Floats | None = None
-) -> Loss:
+def plain(design: Design, n_labels: int, weights: Floats, *, sequence_weights: Floats | None = None) -> Loss:
     """The same loss and gradient by hand."""
     node, edge = potentials(design, n_labels, weights)
     offsets, gold = design.encoded.offsets, design.gold

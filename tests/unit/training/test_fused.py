@@ -79,6 +79,23 @@ def test_many_labels(n_labels: int, *, edges: bool) -> None:
     agree(found, plain(design, n_labels, weights))
 
 
+@pytest.mark.parametrize("edges", [False, True])
+def test_several_rounds(*, edges: bool) -> None:
+    """More tokens than one round of an evaluation holds (1 MiB of marginals), alone and in threads."""
+    rng = np.random.default_rng(6)
+    n_labels = 20
+    lengths = rng.integers(0, 40, size=400)
+    assert lengths.sum() * n_labels * 8 > 2**20
+    X, y = draw(rng, n_labels, lengths, n_names=15, per_token=3, edges=edges)
+    design = design_of(X, y, n_labels, edges=edges)
+    weights = rng.normal(size=len(design.index))
+    costs = weigh(rng, len(lengths))
+    expected = plain(design, n_labels, weights, sequence_weights=costs)
+    for n_jobs in (1, 3):
+        found = fused(design, n_labels, weights, sequence_weights=costs, n_jobs=n_jobs)
+        agree(found, expected)
+
+
 @given(st.data())
 @settings(max_examples=60)
 def test_any_small_corpus(data: st.DataObject) -> None:
@@ -108,9 +125,7 @@ def test_enumeration(kind: dict[str, bool]) -> None:
     losses, expected, seen = [], np.zeros((S, S)), np.zeros((S, S))
     for a, b in zip(offsets[:-1], offsets[1:]):
         rows = tuple(map(tuple, edge[a:b].reshape(-1, S * S).tolist()))
-        chain = oracle.Chain(
-            tuple(map(tuple, node[a:b].tolist())), rows, pairs, (True,) * S, (True,) * S
-        )
+        chain = oracle.Chain(tuple(map(tuple, node[a:b].tolist())), rows, pairs, (True,) * S, (True,) * S)
         gold = tuple(design.gold[a:b].tolist())
         losses.append(oracle.log_partition(chain) - oracle.score(chain, gold))
         expected += np.array(oracle.edge_marginals(chain)).sum(axis=0).reshape(S, S)

@@ -61,9 +61,7 @@ def test_strong_wolfe(curve: Curve, first: float) -> None:
     assert (found.value, found.slope) == curve(found.step)
 
 
-@given(
-    st.floats(-3, 3), st.floats(0.01, 50), st.floats(0.01, 100), st.floats(1e-3, 1e3), st.floats(0.1, 5)
-)
+@given(st.floats(-3, 3), st.floats(0.01, 50), st.floats(0.01, 100), st.floats(1e-3, 1e3), st.floats(0.1, 5))
 def test_any_convex_curve(shift: float, steep: float, pull: float, first: float, low: float) -> None:
     """Softplus plus a parabola: what one weight sees of a penalised likelihood."""
 

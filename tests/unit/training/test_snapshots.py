@@ -155,7 +155,17 @@ def changed_training(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "name",
-    ["sequences", "labels", "prior", "prior_vector", "prior_kind", "optimiser", "weights", "mask", "min_count"],
+    [
+        "sequences",
+        "labels",
+        "prior",
+        "prior_vector",
+        "prior_kind",
+        "optimiser",
+        "weights",
+        "mask",
+        "min_count",
+    ],
 )
 def test_another_training_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "state.fc"

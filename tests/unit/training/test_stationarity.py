@@ -164,9 +164,7 @@ def test_scipy_finds_the_same_minimum(corpus: tuple[list[Any], list[list[str]]],
         return loss.value + float(w @ w) / 4, loss.gradient + w / 2
 
     options = {"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-9, "maxcor": 20}
-    theirs = optimize.minimize(
-        penalised, np.zeros(n_weights), jac=True, method="L-BFGS-B", options=options
-    )
+    theirs = optimize.minimize(penalised, np.zeros(n_weights), jac=True, method="L-BFGS-B", options=options)
     ours = ChainCRF(prior=Gaussian(variance=2.0), optimiser=LBFGS(**EXACT)).fit(*corpus)
     assert ours.objective_value_ <= theirs.fun * (1 + 1e-12)
     same(ours.weights_, theirs.x, rel=1e-5, abs=1e-6)

@@ -50,6 +50,4 @@ def expand(text: str, rules: Rules, rng: Random) -> str:
 def _split(text: str) -> tuple[tuple[str, str, str], ...]:
     """Text as (literal, rule, placeholder), of which one of the last two may be filled."""
     pieces = [*_PIECES.split(text), "", ""]  # literal, rule, placeholder, literal, ...
-    return tuple(
-        (pieces[i], pieces[i + 1] or "", pieces[i + 2] or "") for i in range(0, len(pieces), 3)
-    )
+    return tuple((pieces[i], pieces[i + 1] or "", pieces[i + 2] or "") for i in range(0, len(pieces), 3))

@@ -22,9 +22,7 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "columns": Format(
-        columns.read, columns.write, (), frozenset({"separator", "docstart", "comment"})
-    ),
+    "columns": Format(columns.read, columns.write, (), frozenset({"separator", "docstart", "comment"})),
     "conllu": Format(conllu.read, conllu.write, ("conllu",), frozenset()),
     "attributes": Format(attributes.read, attributes.write, ("crfsuite", "iwa"), frozenset()),
     "jsonl": Format(jsonl.read, jsonl.write, ("jsonl", "ndjson"), frozenset()),

@@ -100,9 +100,7 @@ def _unescape(text: str) -> str:
 
 def _label(text: str, plan: WritePlan, sequence: int) -> str:
     if text.startswith("@") or not text.strip(" "):
-        raise plan.error(
-            sequence, f"label {text!r} would be read as a declaration or as nothing; rename it"
-        )
+        raise plan.error(sequence, f"label {text!r} would be read as a declaration or as nothing; rename it")
     return _escape(text, plan, sequence)
 
 

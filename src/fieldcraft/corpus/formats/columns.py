@@ -125,6 +125,5 @@ def _unwritable(
     remedy = "write with separator='tab'" if plan.separator == "blank" else "write jsonl"
     return plan.error(
         sequence,
-        f"token {token}: {name} {value!r} cannot stand in columns parted by {plan.separator}s; "
-        f"{remedy}",
+        f"token {token}: {name} {value!r} cannot stand in columns parted by {plan.separator}s; {remedy}",
     )

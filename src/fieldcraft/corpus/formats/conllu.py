@@ -37,8 +37,7 @@ def write(rows: Iterable[Row], plan: WritePlan) -> Iterator[str]:
     unknown = [name for name in plan.fields if name not in FIELDS and name not in plan.predicted]
     if unknown:
         raise CorpusError(
-            f"{plan.target}: CoNLL-U has no column {unknown[0]!r}; its columns are "
-            f"{', '.join(FIELDS)}"
+            f"{plan.target}: CoNLL-U has no column {unknown[0]!r}; its columns are {', '.join(FIELDS)}"
         )
     for index, (sequence, values) in zip(count(), rows):
         _place_prediction(values, plan)

@@ -30,9 +30,7 @@ def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
         record = _record(line, number, job)
         where = f"{job.source.name}:{number}"
         if job.layout is None:
-            names = [
-                name for name in record if name != ATTRIBUTES and _strings(record[name]) is not None
-            ]
+            names = [name for name in record if name != ATTRIBUTES and _strings(record[name]) is not None]
             job.layout = choose(names, job.columns, job.label, where)
         yield _sequence(record, job.layout, where)
 

@@ -60,9 +60,7 @@ def _check_sizes(cells: dict[str, list[Any]], where: str) -> None:
             )
 
 
-def _from_tokens(
-    cells: dict[str, list[Any]], ids: list[Any], layout: Layout, where: str
-) -> list[Sequence]:
+def _from_tokens(cells: dict[str, list[Any]], ids: list[Any], layout: Layout, where: str) -> list[Sequence]:
     values = {
         name: [_string(cell, f"{where}: row {row}, {name!r}") for row, cell in enumerate(column)]
         for name, column in cells.items()
@@ -82,9 +80,7 @@ def _from_tokens(
         seen.add(key)
         end = start + sum(1 for _ in rows)
         part = {name: column[start:end] for name, column in values.items()}
-        sequences.append(
-            Sequence(layout.columns_of(part), layout.labels_of(part), info={"id": key})
-        )
+        sequences.append(Sequence(layout.columns_of(part), layout.labels_of(part), info={"id": key}))
         start = end
     return sequences
 
