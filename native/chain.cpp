@@ -54,10 +54,8 @@ Lattice SequencePass::lattice() {
   return {S_, P_, T_, node_.data(), alpha_.data(), beta_.data(), inverse_.data(), shift_.data()};
 }
 
-double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill,
-                                   Numerics numerics) {
-  edges_ = &edges, own_ = own, T_ = T, S_ = edges.S, P_ = edges.P, log_space_ = false;
-  if (T == 0) return log_z_ = 0;
+void SequencePass::prepare(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill) {
+  edges_ = &edges, own_ = own, T_ = T, S_ = edges.S, P_ = edges.P, log_space_ = false, log_z_ = 0;
   node_.reserve(T * P_), alpha_.reserve(T * P_), beta_.reserve(P_), inverse_.reserve(T), shift_.reserve(T);
   if (own != nullptr) {
     const size_t n_pairs = static_cast<size_t>(S_) * P_;
@@ -66,8 +64,14 @@ double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int6
     own_transposed_.reserve(n_pairs), own_scores_.reserve(n_pairs), own_shift_.reserve(T);
   }
   fill_ = fill;
+}
+
+double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill,
+                                   Numerics numerics) {
+  prepare(edges, own, T, fill);
+  if (T == 0) return 0;
   if (numerics != Numerics::log) {
-    fill(node_.data());
+    begin_scaled();
     if (scaled_forward()) return log_z_ = scaled_log_z();
   }
   log_forward();
@@ -92,13 +96,53 @@ const double* SequencePass::step_matrix(int64_t t) {
   return own_matrix_.data();
 }
 
+void SequencePass::log_partition_group(const std::vector<SequencePass*>& group, double* const* log_z) {
+  std::vector<Lattice> lattices;
+  for (SequencePass* pass : group) {
+    pass->begin_scaled();
+    lattices.push_back(pass->lattice());
+  }
+  const int n = static_cast<int>(group.size());
+  FIELDCRAFT_DISPATCH(forward_group, lattices.data(), n, group[0]->edges_->matrix.data());
+  for (int i = 0; i < n; ++i) {
+    SequencePass& pass = *group[i];
+    if (pass.trustworthy(pass.edges_->spread))
+      pass.log_z_ = pass.scaled_log_z();
+    else
+      pass.log_forward();
+    *log_z[i] = pass.log_z_;
+  }
+}
+
+void SequencePass::marginals_group(const std::vector<SequencePass*>& group, const double* weights,
+                                   double* const* out, double* products, const Sink* sinks) {
+  std::vector<Lattice> lattices;
+  std::vector<double> scaled_weights;
+  std::vector<double*> scaled_out;
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (group[i]->log_space_) continue;
+    std::fill_n(group[i]->beta_.data(), group[i]->P_, 1.0);
+    lattices.push_back(group[i]->lattice());
+    scaled_weights.push_back(weights[i]), scaled_out.push_back(out[i]);
+  }
+  if (!lattices.empty())
+    FIELDCRAFT_DISPATCH(backward_group, lattices.data(), static_cast<int>(lattices.size()),
+                        group[0]->edges_->transposed.data(), scaled_weights.data(), scaled_out.data());
+  for (size_t i = 0; i < group.size(); ++i) group[i]->conclude(weights[i], out[i], products, sinks[i], false);
+}
+
+void SequencePass::begin_scaled() {
+  fill_(node_.data());
+  const Lattice l = lattice();
+  node_spread_ = FIELDCRAFT_DISPATCH(exponentiate, l);
+  forbidden_ = edges_->forbidden;
+  FIELDCRAFT_DISPATCH(forward_first, l);
+}
+
 // True when the result can be trusted (see chain.hpp).
 bool SequencePass::scaled_forward() {
   const Lattice l = lattice();
-  const double node_spread = FIELDCRAFT_DISPATCH(exponentiate, l);
   double widest_edge = edges_->spread;
-  forbidden_ = edges_->forbidden;
-  FIELDCRAFT_DISPATCH(forward_first, l);
   int64_t begin = 1;
   const auto run_shared = [&](int64_t end) {
     if (begin < end) FIELDCRAFT_DISPATCH(forward, l, edges_->matrix.data(), begin, end);
@@ -120,7 +164,11 @@ bool SequencePass::scaled_forward() {
       begin = t + 1;
     }
   run_shared(T_);
-  bool safe = node_spread + widest_edge <= (forbidden_ ? kSafeSpreadForbidden : kSafeSpread);
+  return trustworthy(widest_edge);
+}
+
+bool SequencePass::trustworthy(double widest_edge) const {
+  bool safe = node_spread_ + widest_edge <= (forbidden_ ? kSafeSpreadForbidden : kSafeSpread);
   for (int64_t t = 0; t < T_; ++t) safe = safe && inverse_[t] < 1 / kTinySum;  // false for NaN too
   return safe &&
          !(forbidden_ && FIELDCRAFT_DISPATCH(has_vanishing, alpha_.data(), static_cast<size_t>(T_) * P_));
@@ -165,14 +213,22 @@ void SequencePass::log_forward() {
 
 void SequencePass::marginals(double weight, double* out, double* products, const Sink& sink, bool every) {
   if (T_ == 0) return;
+  if (!log_space_) scaled_backward(weight, out);
+  conclude(weight, out, products, sink, every);
+}
+
+// After the scaled backward recursion, if that was possible. Suffix sums of states that cannot be reached may
+// have outgrown the numbers (see chain.hpp): then all is done over in log space.
+void SequencePass::conclude(double weight, double* out, double* products, const Sink& sink, bool every) {
+  const size_t n = static_cast<size_t>(T_) * P_;
   pairs_.reserve(static_cast<size_t>(S_) * P_);
-  if (!log_space_ && !scaled_backward(weight, out)) log_forward();
+  if (!log_space_ && forbidden_ && !FIELDCRAFT_DISPATCH(all_below, node_.data(), n, 1 / kTinySum))
+    log_forward();
   if (log_space_) return log_backward(weight, out, sink);
   pair_marginals(weight, products, sink, every);
 }
 
-// False when suffix sums of states that cannot be reached have outgrown the numbers (see chain.hpp).
-bool SequencePass::scaled_backward(double weight, double* out) {
+void SequencePass::scaled_backward(double weight, double* out) {
   const Lattice l = lattice();
   std::fill_n(beta_.data(), P_, 1.0);
   int64_t end = T_;
@@ -190,8 +246,6 @@ bool SequencePass::scaled_backward(double weight, double* out) {
     }
   run_shared(1);
   FIELDCRAFT_DISPATCH(backward_first, l, weight, out);
-  return !forbidden_ ||
-         FIELDCRAFT_DISPATCH(all_below, node_.data(), static_cast<size_t>(T_) * P_, 1 / kTinySum);
 }
 
 void SequencePass::pair_marginals(double weight, double* products, const Sink& sink, bool every) {

@@ -59,6 +59,13 @@ class SequencePass {
   // sink. `fill` of log_partition must still be good: a late rescue asks for the scores again.
   void marginals(double weight, double* out, double* products, const Sink& sink, bool every_position);
 
+  // The same for several sequences that have no edges of their own, longest first, none empty: quicker when
+  // there are many states (see kernels/chain_group.cpp). Each was prepared with the same edges.
+  void prepare(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill);
+  static void log_partition_group(const std::vector<SequencePass*>& group, double* const* log_z);
+  static void marginals_group(const std::vector<SequencePass*>& group, const double* weights,
+                              double* const* out, double* products, const Sink* sinks);
+
   // Probability that the states at first .. first+n-1 lie in allowed [n, S]; after marginals().
   double window_probability(int64_t first, int64_t n, const uint8_t* allowed);
 
@@ -74,9 +81,12 @@ class SequencePass {
   }
 
  private:
+  void begin_scaled();
   bool scaled_forward();
+  bool trustworthy(double widest_edge) const;
   void log_forward();
-  bool scaled_backward(double weight, double* out);
+  void scaled_backward(double weight, double* out);
+  void conclude(double weight, double* out, double* products, const Sink& sink, bool every_position);
   void pair_marginals(double weight, double* products, const Sink& sink, bool every_position);
   void log_backward(double weight, double* out, const Sink& sink);
   void normalise(const double* logs, int rows, double weight, double* out) const;
@@ -92,7 +102,7 @@ class SequencePass {
   int S_ = 0, P_ = 0;
   bool log_space_ = false, forbidden_ = false;
   Fill fill_;
-  double log_z_ = 0;
+  double log_z_ = 0, node_spread_ = 0;
   Buffer node_, alpha_, beta_, inverse_, shift_, pairs_;
   bool keep_matrices_ = false;
   Buffer own_matrix_;  // [S, P] of the current step, or [T, S, P] of all where they fit

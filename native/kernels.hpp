@@ -44,6 +44,10 @@ FIELDCRAFT_EACH_LEVEL(Spread spread_of(const double* scores, int S, int P))
 FIELDCRAFT_EACH_LEVEL(double exponentiate(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward_first(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward(const Lattice& lattice, const double* matrix, int64_t begin, int64_t end))
+// The same for several lattices, longest first, that share the matrix: it is read once for four of them.
+FIELDCRAFT_EACH_LEVEL(void forward_group(const Lattice* lattices, int n, const double* matrix))
+FIELDCRAFT_EACH_LEVEL(void backward_group(const Lattice* lattices, int n, const double* transposed,
+                                          const double* weights, double* const* marginals))
 FIELDCRAFT_EACH_LEVEL(bool has_vanishing(const double* rows, size_t n))
 FIELDCRAFT_EACH_LEVEL(bool all_below(const double* rows, size_t n, double limit))
 FIELDCRAFT_EACH_LEVEL(void backward(const Lattice& lattice, const double* transposed, int64_t begin,
@@ -65,6 +69,7 @@ FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_
                                           const double* marginals, double* rows, double* gradient))
 
 FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, size_t n))
+FIELDCRAFT_EACH_LEVEL(void three_dots(const double* const* xs, const double* y, size_t n, double* out))
 FIELDCRAFT_EACH_LEVEL(void combine(const double* const* xs, const double* c, int m, size_t n, double* out))
 
 }  // namespace fieldcraft

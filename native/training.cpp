@@ -19,15 +19,28 @@ std::vector<int64_t> frequencies(const EncodedTokens& tokens, int64_t n_attribut
 
 // A round's marginals should stay in the second-level cache of a core.
 constexpr int64_t kRoundBytes = 1 << 20;
+constexpr int64_t kRoundTokens = 4096;   // but it should hold work for many threads,
+constexpr int64_t kRoundMost = 8 << 20;  // within this many bytes
+constexpr int kGroupStates = 64;         // from here on sequences run together
+constexpr size_t kGroupSize = 4;
 constexpr int64_t kRoundEntries = 1 << 18;  // and so should the pair marginals that edge features ask for
 
 }  // namespace
 
 struct ChainProblem::Lane {
-  SequencePass pass;
+  std::vector<SequencePass> passes{1};
   Buffer products, totals;  // [S, P] sums before and after multiplication with the matrix
   bool has_totals = false;
   std::unique_ptr<ObservedEdges> own;
+
+  void add(const double* pairs) {
+    if (!has_totals) {
+      totals.reserve(products.size());
+      totals.fill_zero();
+      has_totals = true;
+    }
+    for (size_t k = 0; k < products.size(); ++k) totals[k] += pairs[k];
+  }
 };
 
 // What the threads of an evaluation share; kept between evaluations so that its memory is asked for once.
@@ -119,7 +132,8 @@ void ChainProblem::count_edge_entries() {
 }
 
 void ChainProblem::cut_rounds() {
-  const int64_t budget = std::max<int64_t>(kRoundBytes / (8 * layout_.P), 256);
+  const int64_t row = 8 * layout_.P;
+  const int64_t budget = std::max(kRoundBytes / row, std::min(kRoundTokens, kRoundMost / row));
   for (int64_t first = 0; first < n_sequences();) {
     int64_t last = first + 1;
     const auto entries = [&](int64_t end) {
@@ -175,7 +189,7 @@ void ChainProblem::count_gold(const int32_t* gold) {
   const TokenRows d = rows_.view();
   const int64_t last_dense = d.dense_ptr[offsets_.back()];
   for (int64_t i = 0; i < n_sequences(); ++i) {
-    const double weight = sequence_weights_.empty() ? 1.0 : sequence_weights_[i];
+    const double weight = weight_of(i);
     for (int64_t t = offsets_[i]; t < offsets_[i + 1]; ++t) {
       for (int64_t k = d.dense_ptr[t]; k < d.dense_ptr[t + 1]; ++k) {
         if (k + kAhead < last_dense)
@@ -199,7 +213,7 @@ void ChainProblem::count_gold_edges(const int32_t* gold) {
   const Edges none(std::vector<double>(static_cast<size_t>(layout_.S) * layout_.S, 0.0).data(), layout_.S);
   ObservedEdges own(layout_, tokens_, none, nullptr);
   for (int64_t i = 0; i < n_sequences(); ++i) {
-    const double weight = sequence_weights_.empty() ? 1.0 : sequence_weights_[i];
+    const double weight = weight_of(i);
     own.go_to(offsets_[i], offsets_[i + 1] - offsets_[i]);
     for (int64_t t = 1; t < offsets_[i + 1] - offsets_[i]; ++t) {
       const int32_t pair = gold[offsets_[i] + t - 1] * layout_.P + gold[offsets_[i] + t];
@@ -210,37 +224,66 @@ void ChainProblem::count_gold_edges(const int32_t* gold) {
   }
 }
 
+SequencePass::Fill ChainProblem::scores_of(const Sweep& sweep, int64_t sequence) const {
+  const int64_t first = offsets_[sequence], last = offsets_[sequence + 1];
+  return [this, &sweep, first, last](double* node) {
+    FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), sweep.rows.data(), sweep.weights, first, last, layout_.S,
+                        layout_.P, node);
+  };
+}
+
 // Phase one of a round, for one lane: node marginals of its sequences into the round's buffer.
 void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slot) {
-  const int S = layout_.S, P = layout_.P;
-  const size_t n_pairs = static_cast<size_t>(S) * P;
   Lane& lane = sweep.lanes[index];
-  const int64_t round_first = offsets_[round.lanes[0]];
-  const TokenRows view = rows_.view();
-  for (int64_t i = round.lanes[index]; i < round.lanes[index + 1]; ++i) {
+  double* marginals = sweep.marginals[slot].data() - offsets_[round.lanes[0]] * layout_.P;  // by token
+  const int64_t begin = round.lanes[index], end = round.lanes[index + 1];
+  if (layout_.S >= kGroupStates && !lane.own) return run_grouped(sweep, lane, begin, end, marginals);
+  for (int64_t i = begin; i < end; ++i) {
     const int64_t first = offsets_[i], T = offsets_[i + 1] - first;
-    if (lane.own) lane.own->go_to(first, T);
-    const auto fill = [&](double* node) {
-      FIELDCRAFT_DISPATCH(score_tokens, view, sweep.rows.data(), sweep.weights, first, first + T, S, P, node);
-    };
-    sweep.log_z[i] = lane.pass.log_partition(*sweep.edges, lane.own.get(), T, fill, Numerics::automatic);
+    double* entries = nullptr;  // pair marginals of the sequence's edge entries
+    if (lane.own && T > 0) {
+      lane.own->go_to(first, T);
+      entries = sweep.pair_marginals[slot].data() - entry_ptr_[offsets_[round.lanes[0]]];
+      std::fill(entries + entry_ptr_[first], entries + entry_ptr_[first + 1], 0.0);  // no step leads here
+    }
+    SequencePass& pass = lane.passes[0];
+    sweep.log_z[i] =
+        pass.log_partition(*sweep.edges, lane.own.get(), T, scores_of(sweep, i), Numerics::automatic);
     const auto sink = [&](int64_t t, const double* pairs) {
-      if (!lane.has_totals) {
-        lane.totals.reserve(n_pairs);
-        lane.totals.fill_zero();
-        lane.has_totals = true;
-      }
-      for (size_t k = 0; k < n_pairs; ++k) lane.totals[k] += pairs[k];
-      if (!lane.own) return;
-      double* out = sweep.pair_marginals[slot].data() + entry_ptr_[first + t] - entry_ptr_[round_first];
+      lane.add(pairs);
+      if (entries == nullptr) return;
+      double* out = entries + entry_ptr_[first + t];
       lane.own->each_entry(t, [&](int32_t pair, uint32_t, double value) { *out++ = value * pairs[pair]; });
     };
-    if (lane.own && T > 0)  // the first position has no step: its edge entries count nothing
-      std::fill_n(sweep.pair_marginals[slot].data() + entry_ptr_[first] - entry_ptr_[round_first],
-                  entry_ptr_[first + 1] - entry_ptr_[first], 0.0);
-    lane.pass.marginals(sequence_weights_.empty() ? 1.0 : sequence_weights_[i],
-                        sweep.marginals[slot].data() + (first - round_first) * P, lane.products.data(), sink,
-                        false);
+    pass.marginals(weight_of(i), marginals + first * layout_.P, lane.products.data(), sink, false);
+  }
+}
+
+// The same, several sequences of similar length at a time.
+void ChainProblem::run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, double* marginals) {
+  std::vector<int64_t> order;
+  const auto length = [&](int64_t i) { return offsets_[i + 1] - offsets_[i]; };
+  for (int64_t i = begin; i < end; ++i) {
+    sweep.log_z[i] = 0;
+    if (length(i) > 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return length(a) > length(b); });
+  lane.passes.resize(kGroupSize);
+  const std::vector<SequencePass::Sink> sinks(kGroupSize,
+                                              [&](int64_t, const double* pairs) { lane.add(pairs); });
+  for (size_t first = 0; first < order.size(); first += kGroupSize) {
+    std::vector<SequencePass*> group;
+    std::vector<double*> log_z, out;
+    std::vector<double> weights;
+    for (size_t k = first; k < std::min(first + kGroupSize, order.size()); ++k) {
+      const int64_t i = order[k];
+      group.push_back(&lane.passes[k - first]);
+      group.back()->prepare(*sweep.edges, nullptr, length(i), scores_of(sweep, i));
+      log_z.push_back(sweep.log_z + i), out.push_back(marginals + offsets_[i] * layout_.P);
+      weights.push_back(weight_of(i));
+    }
+    SequencePass::log_partition_group(group, log_z.data());
+    SequencePass::marginals_group(group, weights.data(), out.data(), lane.products.data(), sinks.data());
   }
 }
 
@@ -305,8 +348,7 @@ double ChainProblem::evaluate(const double* weights, double* gradient, double* l
       if (const int32_t f = layout_.pair_feature[static_cast<size_t>(x) * S + y]; f >= 0)
         gradient[f] = edge_total(sweep, x, y);
   double value = 0;
-  for (int64_t i = 0; i < n_sequences(); ++i)
-    value += (sequence_weights_.empty() ? 1.0 : sequence_weights_[i]) * sweep.log_z[i];
+  for (int64_t i = 0; i < n_sequences(); ++i) value += weight_of(i) * sweep.log_z[i];
   double gold = 0;
   for (int64_t f = 0; f < layout_.n_features; ++f) {
     gold += weights[f] * empirical_[f];

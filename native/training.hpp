@@ -52,12 +52,16 @@ class ChainProblem {
   void split_owners();
   void count_gold(const int32_t* gold);
   void count_gold_edges(const int32_t* gold);
+  SequencePass::Fill scores_of(const Sweep& sweep, int64_t sequence) const;
   void run_lane(Sweep& sweep, const Round& round, int lane, int slot);
+  void run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, double* marginals);
   void scatter(Sweep& sweep, const Round& round, int owner, int slot);
   void sweep_rounds(Sweep& sweep, int thread);
   double edge_total(const Sweep& sweep, int x, int y) const;
 
-  int64_t first_token(int64_t sequence) const { return offsets_[sequence]; }
+  double weight_of(int64_t sequence) const {
+    return sequence_weights_.empty() ? 1.0 : sequence_weights_[sequence];
+  }
 
   Layout layout_;
   EncodedTokens tokens_;

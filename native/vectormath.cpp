@@ -56,15 +56,17 @@ void copy(const double* x, size_t n, int n_threads, double* out) {
              [&](size_t first, size_t length, size_t) { std::copy_n(x + first, length, out + first); });
 }
 
-std::vector<double> inner_products(const std::vector<const double*>& rows,
+std::vector<double> inner_products(const std::array<const double*, 3>& rows,
                                    const std::vector<const double*>& columns, size_t n, int n_threads) {
-  const size_t m = columns.size(), size = rows.size() * m;
+  const size_t m = columns.size(), size = 3 * m;
   std::vector<double> parts((n + kPiece - 1) / kPiece * size), total(size, 0.0);
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t piece) {
-    for (size_t j = 0; j < m; ++j)
-      for (size_t r = 0; r < rows.size(); ++r)
-        parts[piece * size + r * m + j] =
-            FIELDCRAFT_DISPATCH(dot, rows[r] + first, columns[j] + first, length);
+    const double* const at[3] = {rows[0] + first, rows[1] + first, rows[2] + first};
+    for (size_t j = 0; j < m; ++j) {
+      double out[3];
+      FIELDCRAFT_DISPATCH(three_dots, at, columns[j] + first, length, out);
+      for (size_t r = 0; r < 3; ++r) parts[piece * size + r * m + j] = out[r];
+    }
   });
   for (size_t k = 0; k < parts.size(); ++k) total[k % size] += parts[k];
   return total;

@@ -2,6 +2,7 @@
 // parts in order, so they do not depend on the number of threads.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,8 +18,8 @@ void advance(const double* x, double step, const double* d, size_t n, int n_thre
 void subtract_from(const double* x, size_t n, int n_threads, double* old);
 void copy(const double* x, size_t n, int n_threads, double* out);
 
-// products[r, j] = <rows[r], columns[j]>: every vector is read from memory once.
-std::vector<double> inner_products(const std::vector<const double*>& rows,
+// products[r, j] = <rows[r], columns[j]>, r = 0, 1, 2: every vector is read from memory once.
+std::vector<double> inner_products(const std::array<const double*, 3>& rows,
                                    const std::vector<const double*>& columns, size_t n, int n_threads);
 
 // out = sum of c[j] xs[j]

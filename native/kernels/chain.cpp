@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "kernels.hpp"
+#include "kernels/position.hpp"
 #include "kernels/simd.hpp"
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
@@ -24,41 +25,29 @@ namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
-// Calls body(width) with the number of vectors in a row when the registers can hold that many accumulators.
-template <class Body>
+// Vectors of a row that the registers can accumulate: twice (row_times_matrix), or four times (outer
+// products).
+constexpr int kTwice = kWidth == 8 ? 12 : 6;
+constexpr int kFourfold = kWidth == 8 ? 6 : 3;
+
+// Calls body(width) if a row of that many vectors fits, n_vectors <= Most.
+template <int Most, class Body>
 inline bool whole_row(int n_vectors, const Body& body) {
-  using std::integral_constant;
-  switch (n_vectors) {
-    case 1:
-      body(integral_constant<int, 1>{});
-      return true;
-    case 2:
-      body(integral_constant<int, 2>{});
-      return true;
-    case 3:
-      body(integral_constant<int, 3>{});
-      return true;
-    case 4:
-      body(integral_constant<int, 4>{});
-      return true;
-    case 5:
-      body(integral_constant<int, 5>{});
-      return true;
-    case 6:
-      body(integral_constant<int, 6>{});
-      return true;
-    default:
-      return false;
+  if constexpr (Most == 0) {
+    return false;
+  } else {
+    if (n_vectors != Most) return whole_row<Most - 1>(n_vectors, body);
+    body(std::integral_constant<int, Most>{});
+    return true;
   }
 }
 
-// Calls body(width, first) so that the widths cover a row: at once when it fits, else in fours.
-template <class Body>
+// Calls body(width, first) so that the widths cover a row, the widest first.
+template <int Most, class Body>
 inline void each_chunk(int n_vectors, const Body& body) {
-  if (whole_row(n_vectors, [&](auto width) { body(width, 0); })) return;
   int v = 0;
-  for (; v + 4 <= n_vectors; v += 4) body(std::integral_constant<int, 4>{}, v);
-  if (v < n_vectors) whole_row(n_vectors - v, [&](auto width) { body(width, v); });
+  for (; v + Most <= n_vectors; v += Most) body(std::integral_constant<int, Most>{}, v);
+  if (v < n_vectors) whole_row<Most - 1>(n_vectors - v, [&](auto width) { body(width, v); });
 }
 
 // acc = x M for a chunk of N vectors of M's columns. Two sets of accumulators hide the latency.
@@ -180,13 +169,13 @@ inline Vec forward_chunk(const Lattice& l, const double* matrix, int64_t t, int 
 void forward(const Lattice& l, const double* matrix, int64_t begin, int64_t end) {
   const auto scale = [&](int64_t t) { return splat(CANARY(FORWARD, l.inverse[t - 1])); };
   const int n_vectors = l.P / kWidth;
-  const bool done = whole_row(n_vectors, [&](auto width) {
+  const bool done = whole_row<kTwice>(n_vectors, [&](auto width) {
     for (int64_t t = begin; t < end; ++t)
       l.inverse[t] = 1.0 / sum(forward_chunk<decltype(width)::value>(l, matrix, t, 0, scale(t)));
   });
   for (int64_t t = begin; t < end && !done; ++t) {
     Vec total = Vec{};
-    each_chunk(n_vectors, [&](auto width, int first) {
+    each_chunk<kTwice>(n_vectors, [&](auto width, int first) {
       total += forward_chunk<decltype(width)::value>(l, matrix, t, first, scale(t));
     });
     l.inverse[t] = 1.0 / sum(total);
@@ -213,24 +202,12 @@ bool all_below(const double* rows, size_t n, double limit) {
   return any == 0;
 }
 
-// Marginals of position t from a_t, b_t; leaves u_t in node and a_t / s_t in alpha.
-static inline void finish_position(const Lattice& l, int64_t t, double weight, double* marginals) {
-  const Vec inverse = splat(l.inverse[t]), w = splat(weight);
-  for (int i = 0; i < l.P; i += kWidth) {
-    const Vec b = load(l.beta + i);
-    const Vec a = load(l.alpha + t * l.P + i) * inverse;
-    store(l.node + t * l.P + i, load(l.node + t * l.P + i) * b * inverse);
-    store(l.alpha + t * l.P + i, a);
-    store(marginals + t * l.P + i, a * b * w);
-  }
-}
-
 // Positions end-1 down to begin (begin >= 1); on entry beta is b_{end-1}, on return b_{begin-1}.
 void backward(const Lattice& l, const double* transposed, int64_t begin, int64_t end, double weight,
               double* marginals) {
   for (int64_t t = end - 1; t >= begin; --t) {
     finish_position(l, t, weight, marginals);
-    each_chunk(l.P / kWidth, [&](auto width, int first) {
+    each_chunk<kTwice>(l.P / kWidth, [&](auto width, int first) {
       constexpr int N = decltype(width)::value;
       Vec acc[N];
       row_times_matrix<N>(l.node + t * l.P, l.S, transposed + first * kWidth, l.P, acc);
@@ -247,7 +224,7 @@ void backward_first(const Lattice& l, double weight, double* marginals) {
 void add_edge_products(const Lattice& l, int64_t begin, int64_t end, double weight, double* total) {
   const int P = l.P, S = l.S;
   const double *a = l.alpha + (begin - 1) * P, *u = l.node + begin * P;
-  each_chunk(P / kWidth, [&](auto width, int first) {
+  each_chunk<kFourfold>(P / kWidth, [&](auto width, int first) {
     constexpr int N = decltype(width)::value;
     const int column = first * kWidth;
     int y = 0;
@@ -277,7 +254,7 @@ void transpose(const double* matrix, int S, int P, double* transposed) {
 // best[y] = node[y] + max over y' of previous[y'] + edge[y', y].
 void viterbi_step(const double* previous, const double* edge, const double* node, int S, int P,
                   double* best) {
-  each_chunk(P / kWidth, [&](auto width, int first) {
+  each_chunk<kTwice>(P / kWidth, [&](auto width, int first) {
     constexpr int N = decltype(width)::value;
     Vec top[N];
     for (int v = 0; v < N; ++v) top[v] = splat(kMinusInf);

@@ -142,8 +142,7 @@ void score_tokens(const TokenRows& d, const double* rows, const double* weights,
 
 void scatter_tokens(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin,
                     int64_t end, int P, const double* marginals, double* rows, double* gradient) {
-  if (d.valued)
-    return scatter<true>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
+  if (d.valued) return scatter<true>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
   return scatter<false>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
 }
 

@@ -7,17 +7,35 @@
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 
-double dot(const double* x, const double* y, size_t n) {
-  Vec a = Vec{}, b = Vec{};
+namespace {
+
+// Inner products of R vectors with one: it is loaded once, and R pairs of accumulators hide the latency.
+template <int R>
+void dots(const double* const* xs, const double* y, size_t n, double* out) {
+  Vec even[R] = {}, odd[R] = {};
   size_t i = 0;
   for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
-    a += loadu(x + i) * loadu(y + i);
-    b += loadu(x + i + kWidth) * loadu(y + i + kWidth);
+    const Vec y0 = loadu(y + i), y1 = loadu(y + i + kWidth);
+    for (int r = 0; r < R; ++r) {
+      even[r] += loadu(xs[r] + i) * y0;
+      odd[r] += loadu(xs[r] + i + kWidth) * y1;
+    }
   }
-  double total = sum(a + b);
-  for (; i < n; ++i) total += x[i] * y[i];
-  return total;
+  for (int r = 0; r < R; ++r) {
+    out[r] = sum(even[r] + odd[r]);
+    for (size_t k = i; k < n; ++k) out[r] += xs[r][k] * y[k];
+  }
 }
+
+}  // namespace
+
+double dot(const double* x, const double* y, size_t n) {
+  double out;
+  dots<1>(&x, y, n, &out);
+  return out;
+}
+
+void three_dots(const double* const* xs, const double* y, size_t n, double* out) { dots<3>(xs, y, n, out); }
 
 // out = sum of c[j] xs[j]; out may be one of the xs.
 void combine(const double* const* xs, const double* c, int m, size_t n, double* out) {

@@ -158,9 +158,9 @@ class Loop:
             before = self.records[-1 - settings.period].objective
             if before - record.objective <= settings.objective_tolerance * abs(record.objective):
                 return "objective no longer falls", True
-        if control.patience is not None:
-            if record.iteration - self._best.iteration >= control.patience:
-                return "held-out score no longer rises", True
+        waited = record.iteration - self._best.iteration
+        if control.patience is not None and waited >= control.patience:
+            return "held-out score no longer rises", True
         if control.max_seconds is not None and record.seconds >= control.max_seconds:
             return "time is up", False
         if record.iteration >= settings.max_iterations:
