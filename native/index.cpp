@@ -42,7 +42,7 @@ class Builder {
   Builder(int S, int64_t min_count) : S_(S), min_count_(min_count) {}
 
   void add(int32_t attribute, bool edge, int32_t code, int64_t count, int64_t family) {
-    if (count > 0 && count < min_count_) return;  // count 0: asked for though unsupported
+    if (count < min_count_) return;
     out.attribute.push_back(attribute);
     out.previous.push_back(edge ? code / S_ : -1);
     out.label.push_back(edge ? code % S_ : code);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "parallel.hpp"
+#include "vectormath.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -347,14 +348,11 @@ double ChainProblem::evaluate(const double* weights, double* gradient, double* l
     for (int y = 0; y < S; ++y)
       if (const int32_t f = layout_.pair_feature[static_cast<size_t>(x) * S + y]; f >= 0)
         gradient[f] = edge_total(sweep, x, y);
-  double value = 0;
-  for (int64_t i = 0; i < n_sequences(); ++i) value += weight_of(i) * sweep.log_z[i];
-  double gold = 0;
-  for (int64_t f = 0; f < layout_.n_features; ++f) {
-    gold += weights[f] * empirical_[f];
-    gradient[f] -= empirical_[f];
-  }
-  return value - gold;
+  subtract(empirical_.data(), layout_.n_features, n_threads_, gradient);
+  CompensatedSum value;  // both terms are large and nearly equal: their rounding would drown small steps
+  for (int64_t i = 0; i < n_sequences(); ++i) value.add(weight_of(i) * sweep.log_z[i]);
+  value.add(-dot(weights, empirical_.data(), layout_.n_features, n_threads_));
+  return value.total();
 }
 
 }  // namespace fieldcraft

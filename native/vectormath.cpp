@@ -27,9 +27,9 @@ double ordered_sum(size_t n, int n_threads, const Part& part) {
   std::vector<double> parts((n + kPiece - 1) / kPiece);
   each_piece(n, n_threads,
              [&](size_t first, size_t length, size_t piece) { parts[piece] = part(first, length); });
-  double total = 0;
-  for (double p : parts) total += p;
-  return total;
+  CompensatedSum total;
+  for (double p : parts) total.add(p);
+  return total.total();
 }
 
 }  // namespace
@@ -42,6 +42,12 @@ double dot(const double* x, const double* y, size_t n, int n_threads) {
 void advance(const double* x, double step, const double* d, size_t n, int n_threads, double* out) {
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
     for (size_t i = first; i < first + length; ++i) out[i] = x[i] + step * d[i];
+  });
+}
+
+void subtract(const double* x, size_t n, int n_threads, double* out) {
+  each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
+    for (size_t i = first; i < first + length; ++i) out[i] -= x[i];
   });
 }
 

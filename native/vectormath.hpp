@@ -3,17 +3,34 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace fieldcraft {
 
+// A running sum that keeps what rounding takes away (Neumaier).
+class CompensatedSum {
+ public:
+  void add(double x) {
+    const double next = sum_ + x;
+    lost_ += std::abs(sum_) >= std::abs(x) ? (sum_ - next) + x : (x - next) + sum_;
+    sum_ = next;
+  }
+  double total() const { return sum_ + lost_; }
+
+ private:
+  double sum_ = 0, lost_ = 0;
+};
+
 double dot(const double* x, const double* y, size_t n, int n_threads);
 
 // out = x + step * d
 void advance(const double* x, double step, const double* d, size_t n, int n_threads, double* out);
 
+// out -= x
+void subtract(const double* x, size_t n, int n_threads, double* out);
 // old = x - old
 void subtract_from(const double* x, size_t n, int n_threads, double* old);
 void copy(const double* x, size_t n, int n_threads, double* out);

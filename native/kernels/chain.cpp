@@ -202,16 +202,28 @@ bool all_below(const double* rows, size_t n, double limit) {
   return any == 0;
 }
 
+// One chunk of b_{t-1} = M u_t.
+template <int N>
+inline void backward_chunk(const Lattice& l, const double* transposed, int64_t t, int first) {
+  Vec acc[N];
+  row_times_matrix<N>(l.node + t * l.P, l.S, transposed + first * kWidth, l.P, acc);
+  for (int v = 0; v < N; ++v) store(l.beta + (first + v) * kWidth, CANARY(BACKWARD, acc[v]));
+}
+
 // Positions end-1 down to begin (begin >= 1); on entry beta is b_{end-1}, on return b_{begin-1}.
 void backward(const Lattice& l, const double* transposed, int64_t begin, int64_t end, double weight,
               double* marginals) {
-  for (int64_t t = end - 1; t >= begin; --t) {
+  const int n_vectors = l.P / kWidth;
+  const bool done = whole_row<kTwice>(n_vectors, [&](auto width) {
+    for (int64_t t = end - 1; t >= begin; --t) {
+      finish_row<decltype(width)::value>(l, t, weight, marginals);
+      backward_chunk<decltype(width)::value>(l, transposed, t, 0);
+    }
+  });
+  for (int64_t t = end - 1; t >= begin && !done; --t) {
     finish_position(l, t, weight, marginals);
-    each_chunk<kTwice>(l.P / kWidth, [&](auto width, int first) {
-      constexpr int N = decltype(width)::value;
-      Vec acc[N];
-      row_times_matrix<N>(l.node + t * l.P, l.S, transposed + first * kWidth, l.P, acc);
-      for (int v = 0; v < N; ++v) store(l.beta + (first + v) * kWidth, CANARY(BACKWARD, acc[v]));
+    each_chunk<kTwice>(n_vectors, [&](auto width, int first) {
+      backward_chunk<decltype(width)::value>(l, transposed, t, first);
     });
   }
 }

@@ -113,6 +113,11 @@ def build_design(
     if not isinstance(min_count, (int, np.integer)) or min_count < 1:
         raise InputError(f"min_count is {min_count!r}; it must be a whole number, at least 1")
     rules = FEATURES[features]
+    if min_count > 1 and (rules.all_states or rules.all_transitions):
+        raise InputError(
+            f"min_count={min_count} with features={features!r}: unsupported features have a count of 0 and "
+            "would all go; use features='supported'"
+        )
     templates = list(encoder.templates)
     of_attribute = encoder.attribute_template  # [A]
     on_edge = np.array([t.part == "edge" for t in templates], np.uint8)[of_attribute]
@@ -125,7 +130,7 @@ def build_design(
         rules.all_states,
         rules.all_transitions,
         encoder.edge_bias,
-        int(min_count),
+        0 if rules.all_states or rules.all_transitions else int(min_count),
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from numbers import Integral
 
 from fieldcraft.errors import InputError
 
@@ -21,8 +22,8 @@ def resolve_jobs(n_jobs: int | None) -> int:
         return 1 if _inside_worker() else allowed_cores()
     if n_jobs == -1:
         return allowed_cores()
-    if n_jobs < 1:
-        raise InputError(f"n_jobs is {n_jobs}; it must be at least 1, -1 for all cores, or None")
+    if not isinstance(n_jobs, Integral) or n_jobs < 1:
+        raise InputError(f"n_jobs is {n_jobs!r}; it must be a whole number >= 1, -1 for all cores, or None")
     return int(n_jobs)
 
 
