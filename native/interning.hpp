@@ -2,8 +2,9 @@
 //
 // Keys are arbitrary bytes: UTF-8 text for free features, packed (template, ids) tuples for
 // templates. Layout: one arena of bytes, `starts[id] .. starts[id + 1]` delimits key `id`; an
-// open-addressing table of (tag, id) pairs, linear probing, load at most 0.7. A hit is verified
-// against the stored bytes, so two keys that share a hash never share an id.
+// open-addressing table of 32-bit slots, linear probing, at most half full. The lower bits of a slot hold
+// the id (as many as half the capacity needs), the others a tag from the hash. A hit is verified against the
+// stored bytes, so two keys that share a hash never share an id.
 //
 // A lookup on a table that nobody grows is a pure read: any number of threads may do it at once.
 // Hazard: growing invalidates views returned by key().
@@ -59,7 +60,7 @@ class Interner {
  public:
   static constexpr int32_t kAbsent = -1;
 
-  Interner() : starts_{0}, slots_(kFirstCapacity, Slot{0, kEmpty}) {}
+  Interner() : starts_{0} { resize(kFirstCapacity); }
 
   size_t size() const { return starts_.size() - 1; }
 
@@ -67,35 +68,39 @@ class Interner {
     return {arena_.data() + starts_[id], static_cast<size_t>(starts_[id + 1] - starts_[id])};
   }
 
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
 
   // Looks n <= kBatch keys up at once. Each step asks for the memory that the next one needs: slot, where the
   // key begins, its bytes; by the time the next loop comes round it has arrived.
   static constexpr size_t kBatch = 64;
   void find_many(const std::string_view* keys, const uint64_t* hashes, size_t n, int32_t* ids) const {
-    const size_t mask = slots_.size() - 1;
-    uint32_t candidate[kBatch];
-    for (size_t i = 0; i < n; ++i) __builtin_prefetch(&slots_[hashes[i] & mask]);
+    uint32_t candidate[kBatch];  // an id, or id_mask_ where the key is absent
+    for (size_t i = 0; i < n; ++i) prefetch(hashes[i]);
     for (size_t i = 0; i < n; ++i) {
-      const uint32_t tag = static_cast<uint32_t>(hashes[i] >> 32);
-      size_t at = hashes[i] & mask;
-      while (slots_[at].id != kEmpty && slots_[at].tag != tag) at = (at + 1) & mask;
-      candidate[i] = slots_[at].id;
-      __builtin_prefetch(&starts_[candidate[i] == kEmpty ? 0 : candidate[i]]);
+      size_t at = hashes[i] & mask_;
+      const uint32_t tag = tag_of(hashes[i]);
+      while (slots_[at] != kEmpty && (slots_[at] & ~id_mask_) != tag) at = (at + 1) & mask_;
+      candidate[i] = slots_[at] & id_mask_;
+      __builtin_prefetch(&starts_[candidate[i] == id_mask_ ? 0 : candidate[i]]);
     }
     for (size_t i = 0; i < n; ++i)
-      __builtin_prefetch(arena_.data() + starts_[candidate[i] == kEmpty ? 0 : candidate[i]]);
-    for (size_t i = 0; i < n; ++i)
-      ids[i] = candidate[i] == kEmpty          ? kAbsent
-               : is_key(candidate[i], keys[i]) ? static_cast<int32_t>(candidate[i])
-                                               : find(keys[i], hashes[i]);
+      __builtin_prefetch(arena_.data() + starts_[candidate[i] == id_mask_ ? 0 : candidate[i]]);
+    for (size_t i = 0; i < n; ++i) {
+      if (candidate[i] == id_mask_)
+        ids[i] = kAbsent;
+      else if (is_key(candidate[i], keys[i]))
+        ids[i] = static_cast<int32_t>(candidate[i]);
+      else
+        ids[i] = find(keys[i], hashes[i]);
+    }
   }
 
   int32_t find(std::string_view k, uint64_t hash) const {
-    const size_t mask = slots_.size() - 1;
-    const uint32_t tag = static_cast<uint32_t>(hash >> 32);
-    for (size_t i = hash & mask; slots_[i].id != kEmpty; i = (i + 1) & mask)
-      if (slots_[i].tag == tag && is_key(slots_[i].id, k)) return static_cast<int32_t>(slots_[i].id);
+    const uint32_t tag = tag_of(hash);
+    for (size_t at = hash & mask_; slots_[at] != kEmpty; at = (at + 1) & mask_) {
+      const uint32_t id = slots_[at] & id_mask_;
+      if ((slots_[at] & ~id_mask_) == tag && is_key(id, k)) return static_cast<int32_t>(id);
+    }
     return kAbsent;
   }
   int32_t find(std::string_view k) const { return find(k, hash_bytes(k.data(), k.size())); }
@@ -130,11 +135,10 @@ class Interner {
   }
 
  private:
-  struct Slot {
-    uint32_t tag, id;
-  };
   static constexpr uint32_t kEmpty = 0xffffffffu;
   static constexpr size_t kFirstCapacity = 64;
+
+  uint32_t tag_of(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) & ~id_mask_; }
 
   bool is_key(uint32_t id, std::string_view k) const {
     const int64_t first = starts_[id];
@@ -143,35 +147,40 @@ class Interner {
   }
 
   int32_t append(std::string_view k, uint64_t hash) {
-    if (size() >= 0x7ffffffeu) throw std::length_error("more than 2^31 distinct keys");
-    if ((size() + 1) * 10 > slots_.size() * 7) grow();
+    if (size() >= 0x3ffffffeu) throw std::length_error("more than 2^30 distinct keys");
+    if ((size() + 2) * 2 > slots_.size()) grow();
     const uint32_t id = static_cast<uint32_t>(size());
     arena_.insert(arena_.end(), k.begin(), k.end());
     starts_.push_back(static_cast<int64_t>(arena_.size()));
-    place(Slot{static_cast<uint32_t>(hash >> 32), id}, hash);
+    place(id, hash);
     return static_cast<int32_t>(id);
   }
 
-  void place(Slot slot, uint64_t hash) {
-    const size_t mask = slots_.size() - 1;
-    size_t i = hash & mask;
-    while (slots_[i].id != kEmpty) i = (i + 1) & mask;
-    slots_[i] = slot;
+  void place(uint32_t id, uint64_t hash) {
+    size_t at = hash & mask_;
+    while (slots_[at] != kEmpty) at = (at + 1) & mask_;
+    slots_[at] = tag_of(hash) | id;
+  }
+
+  void resize(size_t capacity) {
+    slots_.assign(capacity, kEmpty);
+    mask_ = capacity - 1;
+    id_mask_ = static_cast<uint32_t>(capacity / 2 - 1);
   }
 
   void grow() {
-    std::vector<Slot> old(slots_.size() * 2, Slot{0, kEmpty});
-    old.swap(slots_);
-    for (const Slot& slot : old)
-      if (slot.id != kEmpty) {
-        const std::string_view k = key(slot.id);
-        place(slot, hash_bytes(k.data(), k.size()));
-      }
+    resize(slots_.size() * 2);
+    for (size_t id = 0; id < size(); ++id) {
+      const std::string_view k = key(id);
+      place(static_cast<uint32_t>(id), hash_bytes(k.data(), k.size()));
+    }
   }
 
   std::vector<char> arena_;      // [bytes] all keys, end to end
   std::vector<int64_t> starts_;  // [size + 1] where each key begins
-  std::vector<Slot> slots_;      // [power of two] tag = upper half of the hash
+  std::vector<uint32_t> slots_;  // [power of two] tag | id, or kEmpty
+  size_t mask_ = 0;              // of slot numbers
+  uint32_t id_mask_ = 0;         // lower bits of a slot: the id; all of them set: none
 };
 
 }  // namespace fieldcraft

@@ -45,6 +45,7 @@ Layout::Layout(const FeatureColumns& f, int n_states, const int64_t* frequency)
   std::vector<uint32_t> ids;
   group_by_attribute(f, [&](int64_t i) { return f.attribute[i] >= 0 && f.previous[i] < 0; }, ptr, ids);
   const int limit = sparse_limit(S);
+  most_entries_ = limit;
   place_.resize(n_attributes);
   std::vector<uint32_t> dense;  // attributes that get a row
   for (int64_t a = 0; a < n_attributes; ++a) {
@@ -115,6 +116,12 @@ void Layout::forget_attributes() {
   std::vector<uint16_t>().swap(entry_label_);
 }
 
+std::vector<double> Layout::entry_weights(const double* weights) const {
+  std::vector<double> out(entry_feature_.size());
+  for (size_t j = 0; j < out.size(); ++j) out[j] = weights[entry_feature_[j]];
+  return out;
+}
+
 void Layout::shared_edges(const double* weights, double* scores) const {
   for (size_t i = 0; i < pair_feature.size(); ++i)
     scores[i] = pair_feature[i] < 0 ? 0 : weights[pair_feature[i]];
@@ -126,29 +133,39 @@ TokenRows OwnedRows::view() const {
 }
 
 void Layout::gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const {
-  const int64_t end = tokens.token_ptr[last];
+  const int64_t begin = tokens.token_ptr[first], end = tokens.token_ptr[last];
   out.valued = tokens.values != nullptr;
-  out.dense_ptr.assign(1, 0), out.sparse_ptr.assign(1, 0);
-  out.dense.clear(), out.sparse_feature.clear(), out.sparse_label.clear();
-  out.dense_values.clear(), out.sparse_values.clear();
+  out.make_room(last - first, end - begin, most_entries_);
+  int64_t n_dense = 0, n_sparse = 0;
   for (int64_t t = first; t < last; ++t) {
     for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i) {
       if (i + kAhead < end) __builtin_prefetch(&place_[tokens.attributes[i + kAhead]]);
       const Place place = place_[tokens.attributes[i]];
       if (place.n == kDense) {
-        out.dense.push_back(place.first);
-        if (out.valued) out.dense_values.push_back(tokens.values[i]);
+        if (out.valued) out.dense_values[n_dense] = tokens.values[i];
+        out.dense[n_dense++] = place.first;
         continue;
       }
       for (uint32_t j = place.first; j < place.first + place.n; ++j) {
-        out.sparse_feature.push_back(entry_feature_[j]);
-        out.sparse_label.push_back(entry_label_[j]);
-        if (out.valued) out.sparse_values.push_back(tokens.values[i]);
+        if (out.valued) out.sparse_values[n_sparse] = tokens.values[i];
+        out.sparse_label[n_sparse] = entry_label_[j];
+        out.sparse_feature[n_sparse++] = j;
       }
     }
-    out.dense_ptr.push_back(static_cast<int64_t>(out.dense.size()));
-    out.sparse_ptr.push_back(static_cast<int64_t>(out.sparse_feature.size()));
+    out.dense_ptr[t - first + 1] = n_dense, out.sparse_ptr[t - first + 1] = n_sparse;
   }
+}
+
+// Vectors only grow here: a reader uses one OwnedRows for sequence after sequence.
+void OwnedRows::make_room(int64_t n_tokens, int64_t n_attributes, int64_t most_entries) {
+  const auto at_least = [](auto& v, int64_t n) {
+    if (static_cast<int64_t>(v.size()) < n) v.resize(n);
+  };
+  at_least(dense_ptr, n_tokens + 1), at_least(sparse_ptr, n_tokens + 1);
+  dense_ptr[0] = sparse_ptr[0] = 0;
+  at_least(dense, n_attributes);
+  at_least(sparse_feature, n_attributes * most_entries), at_least(sparse_label, n_attributes * most_entries);
+  if (valued) at_least(dense_values, n_attributes), at_least(sparse_values, n_attributes * most_entries);
 }
 
 void Layout::encode(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out,

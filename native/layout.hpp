@@ -45,6 +45,7 @@ struct OwnedRows {
   std::vector<double> dense_values, sparse_values;
   bool valued = false;
   TokenRows view() const;
+  void make_room(int64_t n_tokens, int64_t n_attributes, int64_t most_entries);
 };
 
 class Layout {
@@ -62,7 +63,10 @@ class Layout {
   // edge scores [S, S] <- weights of features without attribute.
   void shared_edges(const double* weights, double* scores) const;
 
-  // Entries of tokens first .. last-1 as they come, for scoring only.
+  // Weights of the sparse entries, in the order of entries.
+  std::vector<double> entry_weights(const double* weights) const;
+  // Entries of tokens first .. last-1 as they come, for scoring only: sparse_feature is a place in
+  // entry_weights.
   void gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const;
 
   // Entries of tokens first .. last-1, in class order.
@@ -87,6 +91,7 @@ class Layout {
     uint32_t n;      // entries; kDense for a row
   };
   static constexpr uint32_t kDense = 0xffffffffu;
+  int64_t most_entries_ = 0;             // of an attribute without a row
   std::vector<Place> place_;             // [A]
   std::vector<uint32_t> entry_feature_;  // sparse entries, by attribute
   std::vector<uint16_t> entry_label_;

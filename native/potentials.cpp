@@ -55,6 +55,7 @@ ChainModel::ChainModel(const FeatureColumns& features, int n_states, const int64
                        std::vector<double> given, int n_threads)
     : layout(features, n_states, frequency),
       weights(std::move(given)),
+      entry_weights(layout.entry_weights(weights.data())),
       rows(static_cast<size_t>(layout.n_rows) * layout.P) {
   layout.expand(weights.data(), rows.data(), n_threads);
   std::vector<double> shared(static_cast<size_t>(n_states) * n_states);
@@ -73,8 +74,8 @@ class ModelPotentials::ModelReader final : public Reader {
   void fill(double* node) override {
     const ChainModel& m = of_.model_;
     m.layout.gather(of_.tokens_, first_, first_ + T_, rows_);
-    FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), m.rows.data(), m.weights.data(), 0, T_, of_.S(), of_.P(),
-                        node);
+    FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), m.rows.data(), m.entry_weights.data(), 0, T_, of_.S(),
+                        of_.P(), node);
   }
   const OwnEdges* own() const override {
     return of_.model_.layout.has_edge_attributes() ? &observed_ : nullptr;

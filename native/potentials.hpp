@@ -57,7 +57,7 @@ class ChainModel {
   ChainModel(const FeatureColumns& features, int n_states, const int64_t* frequency,
              std::vector<double> weights, int n_threads);
   Layout layout;
-  std::vector<double> weights;
+  std::vector<double> weights, entry_weights;
   Buffer rows;  // [n_rows, P]
   std::shared_ptr<const Edges> edges;
 };

@@ -87,6 +87,7 @@ void marginals(const Potentials& from, Numerics numerics, int n_threads, EdgeOut
       const int64_t T = from.length(i), at = from.offsets[i];
       out.reserve(T * P);
       const auto sink = [&](int64_t t, const double* pairs) {
+        if (output == EdgeOutput::none) return;
         for (int x = 0; x < S; ++x)
           for (int y = 0; y < S; ++y)
             if (output == EdgeOutput::rows)
@@ -94,7 +95,8 @@ void marginals(const Potentials& from, Numerics numerics, int n_threads, EdgeOut
             else
               totals[x * P + y] += pairs[x * P + y];
       };
-      pass.marginals(1.0, out.data(), products.data(), sink, output == EdgeOutput::rows);
+      pass.marginals(1.0, out.data(), output == EdgeOutput::totals ? products.data() : nullptr, sink,
+                     output == EdgeOutput::rows);
       for (int64_t t = 0; t < T; ++t) std::copy_n(out.data() + t * P, S, node + (at + t) * S);
       if (output == EdgeOutput::rows && T > 0) std::fill_n(edge + at * S * S, S * S, 0.0);
     }
