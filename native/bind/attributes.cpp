@@ -29,24 +29,18 @@ inline const char* utf8(PyObject* string, Py_ssize_t* n) {
 }
 #endif
 
-struct Attribute {
-  const char* text;  // null: `offset` into the joined names
-  size_t offset, length;
-  uint64_t hash;
-  double value;
-};
-
 class Collector {
  public:
-  std::vector<Attribute> found;
+  std::vector<std::string_view> names;  // of all attributes of the sequence
+  std::vector<uint64_t> hashes;
+  std::vector<double> values;       // empty while all are 1
   std::vector<int64_t> token_ends;  // number of attributes found up to and with each token
 
   void sequence(PyObject* items, int64_t index) {
     sequence_ = index;
     token_ = -1;
-    found.clear();
-    token_ends.clear();
-    joined_.clear();
+    names.clear(), values.clear(), token_ends.clear();
+    joined_.clear(), joined_at_.clear();
     if (PyUnicode_Check(items) || PyDict_Check(items))
       fail("a sequence must be a list of items (tokens), got " + type_name(items) +
            "; wrap it in a list, or X has one level too few");
@@ -64,12 +58,11 @@ class Collector {
     for (token_ = 0; token_ < n; ++token_) {
       if (token_ + 2 < n) prefetch_items(list_item(items, token_ + 2));
       item(list_item(items, token_));
-      token_ends.push_back(static_cast<int64_t>(found.size()));
+      token_ends.push_back(static_cast<int64_t>(names.size()));
     }
-    for (Attribute& a : found) {
-      if (a.text == nullptr) a.text = joined_.data() + a.offset;
-      a.hash = hash_bytes(a.text, a.length);
-    }
+    for (const auto& [at, offset] : joined_at_) names[at] = {joined_.data() + offset, names[at].size()};
+    hashes.resize(names.size());
+    for (size_t i = 0; i < names.size(); ++i) hashes[i] = hash_bytes(names[i].data(), names[i].size());
   }
   void done() { keep_.clear(); }
 
@@ -99,7 +92,7 @@ class Collector {
     if (PyList_Check(object)) return list(object);
     if (PyUnicode_Check(object)) return add(text(object), 1.0);
     if (PyDict_Check(object)) return dict(object, {});
-    if (PyTuple_Check(object) || PyAnySet_Check(object)) return names(object, {});
+    if (PyTuple_Check(object) || PyAnySet_Check(object)) return elements(object, {});
     fail("an item must be a str, a list or set of str, or a dict of features, got " + type_name(object) +
          (PyFloat_Check(object) || PyLong_Check(object) ? "; numbers need a name: {'size': 3.5}" : ""));
   }
@@ -107,21 +100,28 @@ class Collector {
   static void prefetch_items(PyObject* object) {
     if (!PyList_Check(object)) return;
     const Py_ssize_t n = list_size(object);
-    for (Py_ssize_t i = 0; i < n; ++i) __builtin_prefetch(list_item(object, i));
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      const char* string = reinterpret_cast<const char*>(list_item(object, i));
+      __builtin_prefetch(string);
+      __builtin_prefetch(string + 64);  // the text begins near the end of the first line
+    }
   }
 
   void list(PyObject* object) {
     const Py_ssize_t n = list_size(object);
+    const size_t before = names.size();
+    names.resize(before + n);
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject* name = list_item(object, i);
       if (!PyUnicode_Check(name)) not_a_name(name);
-      add(text(name), 1.0);
+      names[before + i] = text(name);
     }
+    if (!values.empty()) values.resize(names.size(), 1.0);
   }
 
   // Elements of a list, tuple or set: `prefix:element`, or the element alone. Sets have no order that two
   // runs share, so theirs are sorted.
-  void names(PyObject* object, const std::string& prefix) {
+  void elements(PyObject* object, const std::string& prefix) {
     nb::object held = nb::borrow(object);
     if (PyAnySet_Check(object)) {
       for (nb::handle element : held)
@@ -162,7 +162,7 @@ class Collector {
     if (PyFloat_Check(value) || PyLong_Check(value)) return number(name, as_double(value, name), prefix);
     const std::string longer = prefix + std::string(name) + ":";
     if (PyDict_Check(value)) return dict(value, longer);
-    if (PyList_Check(value) || PyTuple_Check(value) || PyAnySet_Check(value)) return names(value, longer);
+    if (PyList_Check(value) || PyTuple_Check(value) || PyAnySet_Check(value)) return elements(value, longer);
     if (value != Py_None && PyNumber_Check(value)) return number(name, as_double(value, name), prefix);
     fail("feature '" + std::string(name) + "' has a value of type " + type_name(value) +
          "; allowed are str, bool, int, float, and lists, sets or dicts of them");
@@ -189,14 +189,20 @@ class Collector {
       add_joined(prefix + std::string(name), value);
   }
 
-  void add(std::string_view name, double value) { found.push_back({name.data(), 0, name.size(), 0, value}); }
+  void add(std::string_view name, double value) {
+    if (value != 1.0 && values.empty()) values.assign(names.size(), 1.0);
+    names.push_back(name);
+    if (value != 1.0 || !values.empty()) values.push_back(value);
+  }
   void add_joined(const std::string& name, double value) {
-    found.push_back({nullptr, joined_.size(), name.size(), 0, value});
+    joined_at_.emplace_back(names.size(), joined_.size());
+    add(name, value);
     joined_ += name;
   }
 
   int64_t sequence_ = 0, token_ = -1;
-  std::string joined_;
+  std::string joined_;                                // names put together here,
+  std::vector<std::pair<size_t, size_t>> joined_at_;  // and which they are: attribute, offset
   std::vector<nb::object> keep_;
 };
 
@@ -266,39 +272,39 @@ class AttributeTable {
   }
 
   // Ids of all attributes found in a sequence, -1 where unknown.
-  void look_up(const std::vector<Attribute>& found, bool grow, std::vector<int32_t>& ids) {
-    ids.resize(found.size());
-    std::string_view keys[Interner::kBatch];
-    uint64_t hashes[Interner::kBatch];
-    for (size_t first = 0; first < found.size(); first += Interner::kBatch) {
-      const size_t n = std::min(Interner::kBatch, found.size() - first);
-      for (size_t i = 0; i < n; ++i) {
-        const Attribute& a = found[first + i];
-        keys[i] = {a.text, a.length}, hashes[i] = a.hash;
-      }
-      if (hash_size_ > 0) {
-        for (size_t i = 0; i < n; ++i) ids[first + i] = id_of(keys[i], hashes[i], grow);
-        continue;
-      }
-      table_.find_many(keys, hashes, n, ids.data() + first);
-      for (size_t i = 0; grow && i < n; ++i)
-        if (ids[first + i] < 0) ids[first + i] = table_.intern(keys[i], hashes[i]);
+  void look_up(const Collector& c, bool grow, std::vector<int32_t>& ids) {
+    const size_t total = c.names.size();
+    ids.resize(total);
+    if (hash_size_ > 0) {
+      for (size_t i = 0; i < total; ++i) ids[i] = id_of(c.names[i], c.hashes[i], grow);
+      return;
+    }
+    for (size_t first = 0; first < total; first += Interner::kBatch) {
+      const size_t n = std::min(Interner::kBatch, total - first);
+      table_.find_many(c.names.data() + first, c.hashes.data() + first, n, ids.data() + first);
+      for (size_t i = first; grow && i < first + n; ++i)
+        if (ids[i] < 0) ids[i] = table_.intern(c.names[i], c.hashes[i]);
     }
   }
 
   void take(const Collector& c, bool grow, std::vector<int32_t>& looked_up, std::vector<int64_t>& token_ptr,
             std::vector<int32_t>& ids, std::vector<double>& values, bool& valued) {
-    look_up(c.found, grow, looked_up);
-    size_t i = 0;
+    look_up(c, grow, looked_up);
+    if (!c.values.empty() && !valued) values.assign(ids.size(), 1.0), valued = true;
+    const size_t before = ids.size();
+    ids.resize(before + looked_up.size());
+    if (valued) values.resize(before + looked_up.size());
+    size_t i = 0, n = before;
     for (const int64_t end : c.token_ends) {
       for (; i < static_cast<size_t>(end); ++i) {
-        if (looked_up[i] < 0) continue;
-        if (c.found[i].value != 1.0 && !valued) values.assign(ids.size(), 1.0), valued = true;
-        ids.push_back(looked_up[i]);
-        if (valued) values.push_back(c.found[i].value);
+        ids[n] = looked_up[i];
+        if (valued) values[n] = c.values.empty() ? 1.0 : c.values[i];
+        n += looked_up[i] >= 0;
       }
-      token_ptr.push_back(static_cast<int64_t>(ids.size()));
+      token_ptr.push_back(static_cast<int64_t>(n));
     }
+    ids.resize(n);
+    if (valued) values.resize(n);
   }
 
   Interner table_;
