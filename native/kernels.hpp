@@ -27,16 +27,30 @@ struct Spread {
   bool forbidden;
 };
 
-// Attributes of the tokens in the layout that training scores and scatters (see training.hpp).
+// A sparse entry: the weight's id and its label, in one word where they fit (24 and 8 bits), else in two.
+template <bool Wide>
+struct Entry {
+  static uint32_t feature(const uint32_t* words, int64_t k) {
+    return Wide ? words[2 * k] : words[k] & 0xffffffu;
+  }
+  static uint32_t label(const uint32_t* words, int64_t k) { return Wide ? words[2 * k + 1] : words[k] >> 24; }
+  static void set(uint32_t* words, int64_t k, uint32_t feature, uint32_t label) {
+    if (Wide)
+      words[2 * k] = feature, words[2 * k + 1] = label;
+    else
+      words[k] = feature | label << 24;
+  }
+};
+
+// Attributes of the tokens in the layout that training scores and scatters (see layout.hpp).
 struct TokenRows {
-  const int64_t* dense_ptr;        // [tokens + 1]
-  const uint32_t* dense;           // row ids
-  const double* dense_values;      // read only if valued
-  const int64_t* sparse_ptr;       // [tokens + 1]
-  const uint32_t* sparse_feature;  // weight ids
-  const uint16_t* sparse_label;
-  const double* sparse_values;
-  bool valued;  // false: all values are 1
+  const uint32_t* dense_ptr;   // [tokens + 1]
+  const uint32_t* dense;       // row ids
+  const uint32_t* sparse_ptr;  // [tokens + 1]
+  const uint32_t* sparse;      // entries
+  bool wide;                   // do they take two words
+  bool valued;                 // false: all values are 1
+  const double *dense_values, *sparse_values;
 };
 
 FIELDCRAFT_EACH_LEVEL(void exp_all(const double* x, double* out, size_t n))

@@ -128,13 +128,13 @@ void Layout::shared_edges(const double* weights, double* scores) const {
 }
 
 TokenRows OwnedRows::view() const {
-  return {dense_ptr.data(),      dense.data(),        dense_values.data(),  sparse_ptr.data(),
-          sparse_feature.data(), sparse_label.data(), sparse_values.data(), valued};
+  return {dense_ptr.data(), dense.data(),        sparse_ptr.data(),   sparse.data(), wide,
+          valued,           dense_values.data(), sparse_values.data()};
 }
 
 void Layout::gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const {
   const int64_t begin = tokens.token_ptr[first], end = tokens.token_ptr[last];
-  out.valued = tokens.values != nullptr;
+  out.valued = tokens.values != nullptr, out.wide = wide();
   out.make_room(last - first, end - begin, most_entries_);
   int64_t n_dense = 0, n_sparse = 0;
   for (int64_t t = first; t < last; ++t) {
@@ -148,11 +148,11 @@ void Layout::gather(const EncodedTokens& tokens, int64_t first, int64_t last, Ow
       }
       for (uint32_t j = place.first; j < place.first + place.n; ++j) {
         if (out.valued) out.sparse_values[n_sparse] = tokens.values[i];
-        out.sparse_label[n_sparse] = entry_label_[j];
-        out.sparse_feature[n_sparse++] = j;
+        out.set(n_sparse++, j, entry_label_[j]);
       }
     }
-    out.dense_ptr[t - first + 1] = n_dense, out.sparse_ptr[t - first + 1] = n_sparse;
+    out.dense_ptr[t - first + 1] = static_cast<uint32_t>(n_dense);
+    out.sparse_ptr[t - first + 1] = static_cast<uint32_t>(n_sparse);
   }
 }
 
@@ -164,14 +164,16 @@ void OwnedRows::make_room(int64_t n_tokens, int64_t n_attributes, int64_t most_e
   at_least(dense_ptr, n_tokens + 1), at_least(sparse_ptr, n_tokens + 1);
   dense_ptr[0] = sparse_ptr[0] = 0;
   at_least(dense, n_attributes);
-  at_least(sparse_feature, n_attributes * most_entries), at_least(sparse_label, n_attributes * most_entries);
+  at_least(sparse, words(n_attributes * most_entries));
   if (valued) at_least(dense_values, n_attributes), at_least(sparse_values, n_attributes * most_entries);
 }
 
 void Layout::encode(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out,
                     int n_threads) const {
   const int64_t n = last - first;
-  out.valued = tokens.values != nullptr;
+  if ((tokens.token_ptr[last] - tokens.token_ptr[first]) * std::max<int64_t>(most_entries_, 1) > 0x7fffffff)
+    count_entries_or_throw(tokens, first, last);
+  out.valued = tokens.values != nullptr, out.wide = wide();
   out.dense_ptr.resize(n + 1), out.sparse_ptr.resize(n + 1);
   out.dense_ptr[0] = out.sparse_ptr[0] = 0;
   const size_t n_blocks = (n + kBlock - 1) / kBlock;
@@ -188,19 +190,30 @@ void Layout::encode(const EncodedTokens& tokens, int64_t first, int64_t last, Ow
         else
           n_sparse += place.n;
       }
-      out.dense_ptr[t + 1] = n_dense, out.sparse_ptr[t + 1] = n_sparse;
+      out.dense_ptr[t + 1] = static_cast<uint32_t>(n_dense),
+                        out.sparse_ptr[t + 1] = static_cast<uint32_t>(n_sparse);
     }
   });
   std::partial_sum(out.dense_ptr.begin(), out.dense_ptr.end(), out.dense_ptr.begin());
   std::partial_sum(out.sparse_ptr.begin(), out.sparse_ptr.end(), out.sparse_ptr.begin());
   out.dense.resize(out.dense_ptr[n]);
-  out.sparse_feature.resize(out.sparse_ptr[n]), out.sparse_label.resize(out.sparse_ptr[n]);
-  if (out.valued)
-    out.dense_values.resize(out.dense.size()), out.sparse_values.resize(out.sparse_feature.size());
+  out.sparse.resize(out.words(out.sparse_ptr[n]));
+  if (out.valued) out.dense_values.resize(out.dense.size()), out.sparse_values.resize(out.sparse_ptr[n]);
   for_each_task(n_threads, n_blocks, [&](size_t block, int) {
     const int64_t end = std::min<int64_t>(n, (block + 1) * kBlock);
     for (int64_t t = block * kBlock; t < end; ++t) encode_token(tokens, first + t, t, out);
   });
+}
+
+// Offsets are 32 bits wide: four thousand million entries are the most that one problem can hold.
+void Layout::count_entries_or_throw(const EncodedTokens& tokens, int64_t first, int64_t last) const {
+  int64_t total = 0;
+  for (int64_t i = tokens.token_ptr[first]; i < tokens.token_ptr[last]; ++i) {
+    const Place& place = place_[tokens.attributes[i]];
+    total += place.n == kDense ? 1 : place.n;
+  }
+  if (total > 0xffffffffll)
+    throw std::length_error("more than 2^32 attribute occurrences; train on fewer sequences");
 }
 
 // Distributes one token's entries over the classes: count, then place.
@@ -228,8 +241,7 @@ void Layout::encode_token(const EncodedTokens& tokens, int64_t token, int64_t t,
       },
       [&](uint32_t j, double value) {
         const int64_t at = s0 + sparse_at[weight_class(entry_feature_[j])]++;
-        out.sparse_feature[at] = entry_feature_[j];
-        out.sparse_label[at] = entry_label_[j];
+        out.set(at, entry_feature_[j], entry_label_[j]);
         if (out.valued) out.sparse_values[at] = value;
       });
 }

@@ -39,13 +39,25 @@ struct EncodedTokens {
 
 // TokenRows with its own memory.
 struct OwnedRows {
-  std::vector<int64_t> dense_ptr, sparse_ptr;
-  std::vector<uint32_t> dense, sparse_feature;
-  std::vector<uint16_t> sparse_label;
+  std::vector<uint32_t> dense_ptr, sparse_ptr, dense, sparse;
   std::vector<double> dense_values, sparse_values;
-  bool valued = false;
+  bool valued = false, wide = false;
+
   TokenRows view() const;
   void make_room(int64_t n_tokens, int64_t n_attributes, int64_t most_entries);
+  size_t words(size_t n_entries) const { return wide ? 2 * n_entries : n_entries; }
+  uint32_t feature(int64_t k) const {
+    return wide ? Entry<true>::feature(sparse.data(), k) : Entry<false>::feature(sparse.data(), k);
+  }
+  uint32_t label(int64_t k) const {
+    return wide ? Entry<true>::label(sparse.data(), k) : Entry<false>::label(sparse.data(), k);
+  }
+  void set(int64_t k, uint32_t feature, uint32_t label) {
+    if (wide)
+      Entry<true>::set(sparse.data(), k, feature, label);
+    else
+      Entry<false>::set(sparse.data(), k, feature, label);
+  }
 };
 
 class Layout {
@@ -65,7 +77,7 @@ class Layout {
 
   // Weights of the sparse entries, in the order of entries.
   std::vector<double> entry_weights(const double* weights) const;
-  // Entries of tokens first .. last-1 as they come, for scoring only: sparse_feature is a place in
+  // Entries of tokens first .. last-1 as they come, for scoring only: an entry's feature is a place in
   // entry_weights.
   void gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const;
 
@@ -84,7 +96,10 @@ class Layout {
   std::vector<uint32_t> edge_feature;
 
  private:
+  void count_entries_or_throw(const EncodedTokens& tokens, int64_t first, int64_t last) const;
   void encode_token(const EncodedTokens& tokens, int64_t token, int64_t t, OwnedRows& out) const;
+
+  bool wide() const { return n_features > 0xffffff || S > 256; }  // see Entry
 
   struct Place {     // of an attribute's node features
     uint32_t first;  // row number, or first entry

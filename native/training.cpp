@@ -18,13 +18,20 @@ std::vector<int64_t> frequencies(const EncodedTokens& tokens, int64_t n_attribut
   return count;
 }
 
-// A round's marginals should stay in the second-level cache of a core.
-constexpr int64_t kRoundBytes = 1 << 20;
-constexpr int64_t kRoundTokens = 4096;   // but it should hold work for many threads,
-constexpr int64_t kRoundMost = 8 << 20;  // within this many bytes
-constexpr int kGroupStates = 64;         // from here on sequences run together
+// From this many states on sequences run together (kernels/chain_group.cpp).
+constexpr int kGroupStates = 64;
 constexpr size_t kGroupSize = 4;
-constexpr int64_t kRoundEntries = 1 << 18;  // and so should the pair marginals that edge features ask for
+
+// A round's marginals should stay in the second-level cache of a core, and so should the pair marginals that
+// edge features ask for; but a lane should hold a few sequences, more where they run together.
+constexpr int64_t kRoundBytes = 1 << 20, kRoundEntries = 1 << 18;
+constexpr int64_t kRoundTokens = 1024, kGroupedTokens = 4096, kGroupedBytes = 8 << 20;
+
+int64_t tokens_per_round(int S, int P) {
+  const int64_t row = 8 * P;
+  const int64_t wish = S < kGroupStates ? kRoundTokens : std::min(kGroupedTokens, kGroupedBytes / row);
+  return std::max(kRoundBytes / row, wish);
+}
 
 }  // namespace
 
@@ -114,10 +121,8 @@ void ChainProblem::begin(Sweep& sweep, const double* weights, double* gradient, 
 }
 
 size_t ChainProblem::bytes() const {
-  return rows_.dense.size() * 4 + rows_.sparse_feature.size() * 6 +
-         (rows_.dense_ptr.size() * 2 + entry_ptr_.size()) * 8 +
-         (rows_.dense_values.size() + rows_.sparse_values.size() + empirical_.size()) * 8 +
-         splits_.size() * 4;
+  return (rows_.dense.size() + rows_.sparse.size() + rows_.dense_ptr.size() * 2 + splits_.size()) * 4 +
+         (entry_ptr_.size() + rows_.dense_values.size() + rows_.sparse_values.size() + empirical_.size()) * 8;
 }
 
 void ChainProblem::count_edge_entries() {
@@ -133,8 +138,7 @@ void ChainProblem::count_edge_entries() {
 }
 
 void ChainProblem::cut_rounds() {
-  const int64_t row = 8 * layout_.P;
-  const int64_t budget = std::max(kRoundBytes / row, std::min(kRoundTokens, kRoundMost / row));
+  const int64_t budget = tokens_per_round(layout_.S, layout_.P);
   for (int64_t first = 0; first < n_sequences();) {
     int64_t last = first + 1;
     const auto entries = [&](int64_t end) {
@@ -171,7 +175,7 @@ void ChainProblem::split_owners() {
       for (int o = 1; o <= n_cuts; ++o) {
         const int border = kClasses * o / n_threads_;
         while (i < rows_.dense_ptr[t + 1] && row_class(rows_.dense[i]) < border) ++i;
-        while (j < rows_.sparse_ptr[t + 1] && weight_class(rows_.sparse_feature[j]) < border) ++j;
+        while (j < rows_.sparse_ptr[t + 1] && weight_class(rows_.feature(j)) < border) ++j;
         uint32_t* split = &splits_[(t * n_cuts + o - 1) * 2];
         split[0] = static_cast<uint32_t>(i - rows_.dense_ptr[t]);
         split[1] = static_cast<uint32_t>(j - rows_.sparse_ptr[t]);
@@ -199,8 +203,8 @@ void ChainProblem::count_gold(const int32_t* gold) {
             weight * (d.valued ? d.dense_values[k] : 1.0);
       }
       for (int64_t k = d.sparse_ptr[t]; k < d.sparse_ptr[t + 1]; ++k)
-        if (d.sparse_label[k] == gold[t])
-          empirical_[d.sparse_feature[k]] += weight * (d.valued ? d.sparse_values[k] : 1.0);
+        if (static_cast<int32_t>(rows_.label(k)) == gold[t])
+          empirical_[rows_.feature(k)] += weight * (d.valued ? d.sparse_values[k] : 1.0);
       if (t > offsets_[i]) pairs[static_cast<size_t>(gold[t - 1]) * S + gold[t]] += weight;
     }
   }

@@ -7,6 +7,7 @@
 // ahead of use. The adjoint adds each contribution singly and in corpus order to the one place that owns it:
 // the result does not depend on how many owners share the work.
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels.hpp"
 #include "kernels/simd.hpp"
@@ -52,7 +53,7 @@ inline void add_rows_chunked(const uint32_t* ids, const double* values, int64_t 
     if (n_vectors > 0) add_rows_chunked<N - 1, Valued>(ids, values, n, rows, P, n_vectors, out);
 }
 
-template <bool Valued>
+template <bool Valued, bool Wide>
 void score(const TokenRows& d, const double* rows, const double* weights, int64_t begin, int64_t end, int S,
            int P, double* node) {
   const int64_t last_dense = d.dense_ptr[end], last_sparse = d.sparse_ptr[end];
@@ -63,9 +64,10 @@ void score(const TokenRows& d, const double* rows, const double* weights, int64_
     add_rows_chunked<kRegisters, Valued>(d.dense + first, Valued ? d.dense_values + first : nullptr, n, rows,
                                          P, P / kWidth, node);
     for (int64_t j = d.sparse_ptr[t]; j < d.sparse_ptr[t + 1]; ++j) {
-      if (j + kAhead < last_sparse) __builtin_prefetch(weights + d.sparse_feature[j + kAhead]);
+      if (j + kAhead < last_sparse) __builtin_prefetch(weights + Entry<Wide>::feature(d.sparse, j + kAhead));
       const double value = Valued ? d.sparse_values[j] : 1.0;
-      node[d.sparse_label[j]] += CANARY(SCORE, value * weights[d.sparse_feature[j]]);
+      node[Entry<Wide>::label(d.sparse, j)] +=
+          CANARY(SCORE, value * weights[Entry<Wide>::feature(d.sparse, j)]);
     }
     for (int y = S; y < P; ++y) node[y] = -std::numeric_limits<double>::infinity();
   }
@@ -115,35 +117,51 @@ inline void add_to_rows_chunked(const TokenRows& d, const Share& s, const double
 
 constexpr int kTokensAhead = 2;
 
-template <bool Valued>
+template <bool Valued, bool Wide>
 void scatter(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin, int64_t end,
              int P, const double* marginals, double* rows, double* gradient) {
   for (int64_t t = begin; t < end; ++t, marginals += P) {
     const Share later = share_of(d, splits, n_owners, owner, std::min(t + kTokensAhead, end - 1));
     for (int64_t i = later.i; i < later.i_end; ++i)
       prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
-    for (int64_t j = later.j; j < later.j_end; ++j) __builtin_prefetch(gradient + d.sparse_feature[j], 1);
+    for (int64_t j = later.j; j < later.j_end; ++j)
+      __builtin_prefetch(gradient + Entry<Wide>::feature(d.sparse, j), 1);
     const Share s = share_of(d, splits, n_owners, owner, t);
     add_to_rows_chunked<kRegisters, Valued>(d, s, marginals, P, P / kWidth, rows);
     for (int64_t j = s.j; j < s.j_end; ++j) {
       const double value = Valued ? d.sparse_values[j] : 1.0;
-      gradient[d.sparse_feature[j]] += CANARY(SCATTER, value * marginals[d.sparse_label[j]]);
+      gradient[Entry<Wide>::feature(d.sparse, j)] +=
+          CANARY(SCATTER, value * marginals[Entry<Wide>::label(d.sparse, j)]);
     }
   }
 }
 
 }  // namespace
 
+// Calls body with the two flags as compile-time constants.
+template <class Body>
+static void with_flags(const TokenRows& d, const Body& body) {
+  using std::bool_constant;
+  if (d.valued)
+    return d.wide ? body(bool_constant<true>{}, bool_constant<true>{})
+                  : body(bool_constant<true>{}, bool_constant<false>{});
+  return d.wide ? body(bool_constant<false>{}, bool_constant<true>{})
+                : body(bool_constant<false>{}, bool_constant<false>{});
+}
+
 void score_tokens(const TokenRows& d, const double* rows, const double* weights, int64_t begin, int64_t end,
                   int S, int P, double* node) {
-  if (d.valued) return score<true>(d, rows, weights, begin, end, S, P, node);
-  return score<false>(d, rows, weights, begin, end, S, P, node);
+  with_flags(d, [&](auto valued, auto wide) {
+    score<decltype(valued)::value, decltype(wide)::value>(d, rows, weights, begin, end, S, P, node);
+  });
 }
 
 void scatter_tokens(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin,
                     int64_t end, int P, const double* marginals, double* rows, double* gradient) {
-  if (d.valued) return scatter<true>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
-  return scatter<false>(d, splits, n_owners, owner, begin, end, P, marginals, rows, gradient);
+  with_flags(d, [&](auto valued, auto wide) {
+    scatter<decltype(valued)::value, decltype(wide)::value>(d, splits, n_owners, owner, begin, end, P,
+                                                            marginals, rows, gradient);
+  });
 }
 
 }  // namespace fieldcraft::FIELDCRAFT_LEVEL

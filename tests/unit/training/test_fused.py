@@ -67,7 +67,7 @@ def test_every_element(n_labels: int, features: str, kind: dict[str, bool]) -> N
         agree(found, plain(design, n_labels, weights, sequence_weights=c))
 
 
-@pytest.mark.parametrize("n_labels", [63, 64, 70, 129])
+@pytest.mark.parametrize("n_labels", [63, 64, 70, 129, 257])
 @pytest.mark.parametrize("edges", [False, True])
 def test_many_labels(n_labels: int, *, edges: bool) -> None:
     rng = np.random.default_rng(n_labels)
