@@ -303,12 +303,13 @@ void SequencePass::log_backward(double weight, double* out, const Sink& sink) {
   }
 }
 
-void viterbi(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int32_t* states,
-             double* score) {
-  *score = 0;
-  if (T == 0) return;
+double SequencePass::viterbi(const Edges& edges, const OwnEdges* own, int64_t T, int32_t* states) {
+  if (T == 0) return 0;
   const int S = edges.S, P = edges.P;
-  Buffer best(static_cast<size_t>(T) * P), own_scores(own != nullptr ? S * P : 0), column(P);
+  alpha_.reserve(static_cast<size_t>(T) * P), beta_.reserve(P);
+  if (own != nullptr) own_scores_.reserve(static_cast<size_t>(S) * P);
+  const double* node = node_.data();
+  Buffer &best = alpha_, &own_scores = own_scores_, &column = beta_;
   std::copy_n(node, P, best.data());
   for (int64_t t = 1; t < T; ++t) {
     const bool mine = own != nullptr && own->has(t);
@@ -319,7 +320,7 @@ void viterbi(const Edges& edges, const OwnEdges* own, int64_t T, const double* n
   }
   const double* last = best.data() + (T - 1) * P;
   int y = static_cast<int>(std::max_element(last, last + S) - last);
-  *score = last[y];
+  const double score = last[y];
   states[T - 1] = y;
   for (int64_t t = T - 1; t >= 1; --t) {
     const double* from = edges.scores_transposed.data() + y * P;
@@ -331,6 +332,7 @@ void viterbi(const Edges& edges, const OwnEdges* own, int64_t T, const double* n
     y = FIELDCRAFT_DISPATCH(best_previous, best.data() + (t - 1) * P, from, S, P);
     states[t - 1] = y;
   }
+  return score;
 }
 
 }  // namespace fieldcraft

@@ -74,6 +74,9 @@ class SequencePass {
 
   bool in_log_space() const { return log_space_; }
 
+  // Best labelling of the scores in scratch(); returns its score, -inf when there is none.
+  double viterbi(const Edges& edges, const OwnEdges* own, int64_t T, int32_t* states);
+
   // [T, P] for callers that only need the scores; what log_partition kept is lost.
   double* scratch(int64_t T, int P) {
     node_.reserve(static_cast<size_t>(T) * P);
@@ -109,10 +112,6 @@ class SequencePass {
   Buffer own_transposed_, own_shift_;
   mutable Buffer own_scores_;
 };
-
-// Best labelling, its score in `score`; -inf when there is none. node [T, P].
-void viterbi(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int32_t* states,
-             double* score);
 
 struct Labelling {
   std::vector<int32_t> states;  // [T]

@@ -112,9 +112,8 @@ void marginals(const Potentials& from, Numerics numerics, int n_threads, EdgeOut
 
 void argmax(const Potentials& from, int n_threads, int32_t* states, double* scores) {
   each_sequence(from, n_threads, [&](int64_t i, Potentials::Reader& reader, SequencePass& pass) {
-    double* node = pass.scratch(from.length(i), from.P());
-    reader.fill(node);
-    viterbi(from.edges(), reader.own(), from.length(i), node, states + from.offsets[i], scores + i);
+    reader.fill(pass.scratch(from.length(i), from.P()));
+    scores[i] = pass.viterbi(from.edges(), reader.own(), from.length(i), states + from.offsets[i]);
     if (scores[i] == kMinusInf) throw ImpossibleSequence(i);
   });
 }

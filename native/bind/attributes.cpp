@@ -66,6 +66,18 @@ class Collector {
   }
   void done() { keep_.clear(); }
 
+  // The first tokens of the sequence to come: they have nothing before them that could fetch them ahead.
+  static void prefetch_tokens(PyObject* items) {
+    if (items == nullptr || !PyList_Check(items)) return;
+    for (Py_ssize_t t = 0; t < std::min<Py_ssize_t>(kFirst, list_size(items)); ++t)
+      __builtin_prefetch(list_item(items, t));
+  }
+  static void prefetch_first_items(PyObject* items) {
+    if (items == nullptr || !PyList_Check(items)) return;
+    for (Py_ssize_t t = 0; t < std::min<Py_ssize_t>(kFirst, list_size(items)); ++t)
+      prefetch_items(list_item(items, t));
+  }
+
  private:
   static std::string type_name(PyObject* object) {
     return nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))).attr("__name__"));
@@ -200,6 +212,7 @@ class Collector {
     joined_ += name;
   }
 
+  static constexpr Py_ssize_t kFirst = 2;  // tokens
   int64_t sequence_ = 0, token_ = -1;
   std::string joined_;                                // names put together here,
   std::vector<std::pair<size_t, size_t>> joined_at_;  // and which they are: attribute, offset
@@ -220,15 +233,26 @@ class AttributeTable {
     std::vector<double> values;
     bool valued = false;  // false while all values are 1
     Collector collector;
-    int64_t index = 0;
-    for (nb::handle sequence : sequences) {
-      collector.sequence(sequence.ptr(), index++);
+    constexpr Py_ssize_t kSampled = 64;  // sequences from which the size of all is guessed
+    const Py_ssize_t n = list_size(sequences.ptr());
+    for (Py_ssize_t i = 0; i < n && i < list_size(sequences.ptr()); ++i) {
+      PyObject* next = i + 1 < n ? list_item(sequences.ptr(), i + 1) : nullptr;
+      Collector::prefetch_tokens(next);
+      collector.sequence(list_item(sequences.ptr(), i), i);
+      Collector::prefetch_first_items(next);
       take(collector, grow, looked_up, token_ptr, ids, values, valued);
       offsets.push_back(static_cast<int64_t>(token_ptr.size()) - 1);
       collector.done();
+      if (i + 1 == kSampled) {  // growing step by step would touch twice the memory
+        ids.reserve(ids.size() * (n / kSampled + 1) * 9 / 8);
+        token_ptr.reserve(token_ptr.size() * (n / kSampled + 1) * 9 / 8);
+        offsets.reserve(n + 1);
+      }
     }
-    if (grow) table_.shrink();
-    ids.shrink_to_fit();
+    if (grow) {  // a model is to be trained: memory counts
+      table_.shrink();
+      ids.shrink_to_fit();
+    }
     nb::object shown = valued ? give(std::move(values)) : nb::none();
     return nb::make_tuple(give(std::move(offsets)), give(std::move(token_ptr)), give(std::move(ids)), shown);
   }
