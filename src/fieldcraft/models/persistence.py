@@ -41,9 +41,10 @@ def save(model: ChainCRF, path: str | os.PathLike[str], *, compact: bool = False
 def load(path: str | os.PathLike[str]) -> Any:
     """The model in a file.
 
-    >>> crf = ChainCRF().fit([[["a"], ["b"]]], [["X", "Y"]])
-    >>> crf.save("/tmp/fieldcraft-doc.fc")
-    >>> load("/tmp/fieldcraft-doc.fc").predict([[["a"]]]).tolist()
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/model.fc"
+    >>> ChainCRF().fit([[["a"], ["b"]]], [["X", "Y"]]).save(path)
+    >>> load(path).predict([[["a"]]]).tolist()
     [['X']]
     """
     header, arrays = read_arrays(path)
