@@ -7,29 +7,12 @@ from dataclasses import dataclass
 
 from fieldcraft import _core
 from fieldcraft.optimisers.line_search import Point, wolfe_step
-from fieldcraft.optimisers.run import Floats, Problem, Run
+from fieldcraft.optimisers.run import Floats, Problem, QuasiNewton, Run
 
 
 @dataclass(frozen=True)
-class LBFGS:
-    """Settings of L-BFGS.
-
-    Parameters
-    ----------
-    max_iterations : stop after that many
-    memory : number of remembered steps
-    tolerance : stop when |gradient| <= tolerance * max(1, |w|)
-    objective_tolerance : stop when the objective fell by less than this fraction over ``period`` iterations
-    period : see objective_tolerance
-    max_trials : evaluations that one line search may use
-    """
-
-    max_iterations: int = 1000
-    memory: int = 6
-    tolerance: float = 1e-5
-    objective_tolerance: float = 1e-6
-    period: int = 10
-    max_trials: int = 20
+class LBFGS(QuasiNewton):
+    """Settings of L-BFGS; see QuasiNewton."""
 
     name = "lbfgs"
 

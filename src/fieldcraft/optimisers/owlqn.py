@@ -14,20 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldcraft import _core
-from fieldcraft.optimisers.run import Floats, Problem, Run
+from fieldcraft.optimisers.run import Floats, Problem, QuasiNewton, Run
 
 SUFFICIENT = 1e-4
 
 
 @dataclass(frozen=True)
-class OWLQN:
-    """Settings of OWL-QN; see LBFGS."""
+class OWLQN(QuasiNewton):
+    """Settings of OWL-QN; see QuasiNewton. Its line search only halves, so it may take more trials."""
 
-    max_iterations: int = 1000
-    memory: int = 6
-    tolerance: float = 1e-5
-    objective_tolerance: float = 1e-6
-    period: int = 10
     max_trials: int = 30
 
     name = "owlqn"

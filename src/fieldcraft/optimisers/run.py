@@ -7,6 +7,7 @@ a state bit for bit. The loop around it (loop.py) decides when to stop.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +29,28 @@ class Problem(Protocol):
 
     def value_and_gradient(self, weights: Floats, gradient: Floats) -> float: ...
     def l1_value(self, weights: Floats) -> float: ...
+
+
+@dataclass(frozen=True)
+class QuasiNewton:
+    """Settings that L-BFGS and OWL-QN share.
+
+    Parameters
+    ----------
+    max_iterations : stop after that many
+    memory : number of remembered steps
+    tolerance : stop when |gradient| <= tolerance * max(1, |w|)
+    objective_tolerance : stop when the objective fell by less than this fraction over ``period`` iterations
+    period : see objective_tolerance
+    max_trials : evaluations that one line search may use
+    """
+
+    max_iterations: int = 1000
+    memory: int = 6
+    tolerance: float = 1e-5
+    objective_tolerance: float = 1e-6
+    period: int = 10
+    max_trials: int = 20
 
 
 class Run:
