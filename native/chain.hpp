@@ -72,8 +72,6 @@ class SequencePass {
   // Draws one labelling by going backwards; `uniform` yields numbers in [0, 1). After log_partition().
   void sample(const std::function<double()>& uniform, int32_t* states);
 
-  bool in_log_space() const { return log_space_; }
-
   // Best labelling of the scores in scratch(); returns its score, -inf when there is none.
   double viterbi(const Edges& edges, const OwnEdges* own, int64_t T, int32_t* states);
 

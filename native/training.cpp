@@ -240,16 +240,18 @@ SequencePass::Fill ChainProblem::scores_of(const Sweep& sweep, int64_t sequence)
 // Phase one of a round, for one lane: node marginals of its sequences into the round's buffer.
 void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slot) {
   Lane& lane = sweep.lanes[index];
-  double* marginals = sweep.marginals[slot].data() - offsets_[round.lanes[0]] * layout_.P;  // by token
+  const int64_t round_first = offsets_[round.lanes[0]];
+  double* marginals = sweep.marginals[slot].data();  // of the round's tokens
   const int64_t begin = round.lanes[index], end = round.lanes[index + 1];
-  if (layout_.S >= kGroupStates && !lane.own) return run_grouped(sweep, lane, begin, end, marginals);
+  if (layout_.S >= kGroupStates && !lane.own)
+    return run_grouped(sweep, lane, begin, end, round_first, marginals);
   for (int64_t i = begin; i < end; ++i) {
     const int64_t first = offsets_[i], T = offsets_[i + 1] - first;
     double* entries = nullptr;  // pair marginals of the sequence's edge entries
     if (lane.own && T > 0) {
       lane.own->go_to(first, T);
-      entries = sweep.pair_marginals[slot].data() - entry_ptr_[offsets_[round.lanes[0]]];
-      std::fill(entries + entry_ptr_[first], entries + entry_ptr_[first + 1], 0.0);  // no step leads here
+      entries = sweep.pair_marginals[slot].data() + entry_ptr_[first] - entry_ptr_[round_first];
+      std::fill_n(entries, entry_ptr_[first + 1] - entry_ptr_[first], 0.0);  // no step leads here
     }
     SequencePass& pass = lane.passes[0];
     sweep.log_z[i] =
@@ -257,15 +259,17 @@ void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slo
     const auto sink = [&](int64_t t, const double* pairs) {
       lane.add(pairs);
       if (entries == nullptr) return;
-      double* out = entries + entry_ptr_[first + t];
+      double* out = entries + entry_ptr_[first + t] - entry_ptr_[first];
       lane.own->each_entry(t, [&](int32_t pair, uint32_t, double value) { *out++ = value * pairs[pair]; });
     };
-    pass.marginals(weight_of(i), marginals + first * layout_.P, lane.products.data(), sink, false);
+    pass.marginals(weight_of(i), marginals + (first - round_first) * layout_.P, lane.products.data(), sink,
+                   false);
   }
 }
 
 // The same, several sequences of similar length at a time.
-void ChainProblem::run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, double* marginals) {
+void ChainProblem::run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, int64_t round_first,
+                               double* marginals) {
   std::vector<int64_t> order;
   const auto length = [&](int64_t i) { return offsets_[i + 1] - offsets_[i]; };
   for (int64_t i = begin; i < end; ++i) {
@@ -284,7 +288,7 @@ void ChainProblem::run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t 
       const int64_t i = order[k];
       group.push_back(&lane.passes[k - first]);
       group.back()->prepare(*sweep.edges, nullptr, length(i), scores_of(sweep, i));
-      log_z.push_back(sweep.log_z + i), out.push_back(marginals + offsets_[i] * layout_.P);
+      log_z.push_back(sweep.log_z + i), out.push_back(marginals + (offsets_[i] - round_first) * layout_.P);
       weights.push_back(weight_of(i));
     }
     SequencePass::log_partition_group(group, log_z.data());

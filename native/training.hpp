@@ -54,7 +54,8 @@ class ChainProblem {
   void count_gold_edges(const int32_t* gold);
   SequencePass::Fill scores_of(const Sweep& sweep, int64_t sequence) const;
   void run_lane(Sweep& sweep, const Round& round, int lane, int slot);
-  void run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, double* marginals);
+  void run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, int64_t round_first,
+                   double* marginals);
   void scatter(Sweep& sweep, const Round& round, int owner, int slot);
   void sweep_rounds(Sweep& sweep, int thread);
   double edge_total(const Sweep& sweep, int x, int y) const;

@@ -7,6 +7,7 @@ failure or a second Ctrl-C leaves it as it was.
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from numpy.typing import NDArray
 from fieldcraft import design as design_
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
+from fieldcraft.features.index import FeatureIndex
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.models.progress import Progress
 from fieldcraft.objectives import resolve_objective
 from fieldcraft.optimisers import resolve_optimiser
-from fieldcraft.optimisers.loop import Control, Loop
+from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.optimisers.problem import (
     ChainProblem,
     check_mask,
@@ -47,6 +49,9 @@ class Fitting:
             raise InputError(f"states={crf.states!r}; only 'labels' is there yet")
         queries.resolve_decoding(crf.decoding)
         resolve_metric(crf.metric, [])
+        resolve_objective(crf.objective)
+        self.prior = resolve_prior(crf.prior)
+        self.optimiser = resolve_optimiser(crf.optimiser, self.prior)
 
     def run(
         self,
@@ -61,50 +66,56 @@ class Fitting:
         control: dict[str, Any],
     ) -> None:
         """Train and settle the estimator."""
-        crf = self.crf
-        prior, _ = resolve_prior(crf.prior), resolve_objective(crf.objective)
-        optimiser = resolve_optimiser(crf.optimiser, prior)
         if resume and snapshot is None:
             raise InputError("resume=True needs snapshot=, the file to go on from")
-        labels = labels_of(X, y)
-        encoder = design_.make_encoder(
+        labels, encoder = labels_of(X, y), self._encoder()
+        design = self._design(encoder, X, labels)
+        weights = check_weights(sample_weight, design.n_sequences)
+        wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
+        mask = check_mask(wanted, len(design.index))
+        digest = "" if snapshot is None else _digest(design, weights, mask, self.prior, self.optimiser)
+        resumed = read_snapshot(snapshot, digest) if resume else None
+        control["held_out"] = None if dev is None else self._held_out(encoder, design, *dev)
+        control["snapshot"] = None if snapshot is None else partial(write_snapshot, snapshot, digest)
+        problem = ChainProblem(
+            design,
+            len(self.classes),
+            self.prior,
+            sequence_weights=weights,
+            mask=mask,
+            n_jobs=self.n_jobs,
+        )
+        index = design.index
+        del design
+        outcome = self._minimise(problem, control, resumed)
+        del problem  # what answers need is built next, in the room that this leaves
+        self._settle(encoder, index, outcome)
+
+    def _encoder(self) -> design_.Encoder:
+        crf = self.crf
+        return design_.make_encoder(
             crf.templates,
             gazetteers=crf.gazetteers,
             hash_size=crf.hash_size,
             edge_prefix=crf.edge_prefix,
         )
-        design = self._design(encoder, X, labels)
-        weights = check_weights(sample_weight, design.n_sequences)
-        wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
-        mask = check_mask(wanted, len(design.index))
-        problem = ChainProblem(
-            design,
-            len(self.classes),
-            prior,
-            sequence_weights=weights,
-            mask=mask,
-            n_jobs=self.n_jobs,
-        )
-        held_out = None if dev is None else self._held_out(encoder, design, *dev)
-        digest = "" if snapshot is None else _digest(design, weights, mask, prior, optimiser)
-        resumed = read_snapshot(snapshot, digest) if resume else None
-        progress = Progress(optimiser.max_iterations) if crf.verbose else None
+
+    def _minimise(self, problem: ChainProblem, control: dict[str, Any], resumed: Any) -> Outcome:
+        """Run the loop; what only it needs is gone when it returns."""
+        progress = Progress(self.optimiser.max_iterations) if self.crf.verbose else None
         shown = (*control.pop("callbacks"), *((progress,) if progress else ()))
-        save = None if snapshot is None else lambda state: write_snapshot(snapshot, digest, state)
-        loop = Loop(
-            optimiser.start(problem, np.zeros(problem.n_variables)),
-            Control(held_out=held_out, snapshot=save, callbacks=shown, **control),
-        )
-        index = design.index
-        del design, problem
+        run = self.optimiser.start(problem, np.zeros(problem.n_variables))
         release_memory()
-        outcome = loop.go(resumed)
+        outcome = Loop(run, Control(callbacks=shown, **control)).go(resumed)
         if progress:
             progress.close(outcome.reason)
-        del loop.run  # the optimiser's vectors are no longer needed
+        return outcome
+
+    def _settle(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> None:
+        crf = self.crf
         release_memory()
         crf._settle(encoder, index, np.array(outcome.weights), self.classes)
-        crf.optimiser_, crf.prior_ = optimiser, prior
+        crf.optimiser_, crf.prior_ = self.optimiser, self.prior
         crf.training_log_, crf.objective_value_ = outcome.records, outcome.objective
         crf.stop_reason_, crf.converged_ = outcome.reason, outcome.converged
         crf.n_iter_ = len(outcome.records)

@@ -24,15 +24,7 @@ class LBFGS(QuasiNewton):
 class LBFGSRun(Run):
     """L-BFGS under way."""
 
-    def step(self) -> bool:
-        """Direction, line search, update; steepest descent once if that fails."""
-        remembered = bool(self.history.order)
-        if self._search() or (remembered and self._search()):
-            return True
-        self.why_stuck = "no step lowers the objective any more: its last digits are reached"
-        return False
-
-    def _search(self) -> bool:
+    def search(self) -> bool:
         self.history.direction(self.gradient, self.towards)
         slope = self.dot(self.gradient, self.towards)
         if not slope < 0.0:

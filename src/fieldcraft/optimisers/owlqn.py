@@ -52,17 +52,9 @@ class OWLQNRun(Run):
         jobs = self.problem.n_jobs
         _core.pseudo_gradient(self.weights, self.gradient, *self._l1, self._pseudo, jobs)
 
-    def step(self) -> bool:
-        """Direction in the orthant, backtracking, update; steepest descent once if that fails."""
-        self._slope_now()
-        remembered = bool(self.history.order)
-        if self._search() or (remembered and self._search()):
-            return True
-        self.why_stuck = "no step lowers the objective any more: its last digits are reached"
-        return False
-
-    def _search(self) -> bool:
+    def search(self) -> bool:
         jobs = self.problem.n_jobs
+        self._slope_now()
         self.history.direction(self._pseudo, self.towards)
         _core.align(self._pseudo, self.towards, jobs)
         slope = self.dot(self._pseudo, self.towards)

@@ -117,7 +117,18 @@ class Run:
         self.history.clear()
 
     def step(self) -> bool:
-        """One iteration; False when no step lowers the objective (``why_stuck`` says why)."""
+        """One iteration: a search, and one along steepest descent if that fails.
+
+        False when no step lowers the objective; ``why_stuck`` then says why.
+        """
+        remembered = bool(self.history.order)
+        if self.search() or (remembered and self.search()):
+            return True
+        self.why_stuck = "no step lowers the objective any more: its last digits are reached"
+        return False
+
+    def search(self) -> bool:
+        """Move along the direction that the memory gives; False (and nothing remembered) if that fails."""
         raise NotImplementedError
 
     def state(self) -> dict[str, NDArray[np.generic]]:
