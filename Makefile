@@ -47,7 +47,7 @@ $(STAMP): pyproject.toml | compiler
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" "cmake>=3.20" ninja
 	$(BIN)/python -m pip install --quiet numpy scipy safetensors typer rich
-	$(BIN)/python -m pip install --quiet $$($(PYTHON) .ci/extras.py test lint)
+	$(BIN)/python -m pip install --quiet $$($(PYTHON) .ci/extras.py test lint docs fuzz package)
 	@touch $@
 
 compiler:
