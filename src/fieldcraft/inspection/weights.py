@@ -1,0 +1,126 @@
+"""A fitted model's weights with names: rows of the feature index, found fast, named when shown.
+
+Layout: a *row* is a place in the feature index, and so in the weights; -1 is "no such feature".
+Models have hundreds of thousands of rows, so everything works on arrays of rows; texts are made for
+the few that are shown.
+Hazard: hashed models have forgotten which template a bucket came from, and compact model files
+have no template column; both are dealt with here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.design import Encoder
+from fieldcraft.errors import InputError
+from fieldcraft.features.index import FeatureIndex
+
+Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
+HASHED = {"node": "hashed", "edge": "hashed edges"}
+
+
+class Fitted(Protocol):
+    """What inspection needs of a trained chain."""
+
+    classes_: NDArray[np.object_]
+    weights_: Floats
+    features_: FeatureIndex
+    encoder_: Encoder
+
+
+@dataclass(frozen=True)
+class FeatureWeight:
+    """One feature with its weight; ``previous`` is None where only the label counts."""
+
+    attribute: str
+    template: str
+    previous: str | None
+    label: str
+    weight: float
+    count: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Pure JSON types."""
+        return dict(vars(self))
+
+
+class WeightTable:
+    """The features of a model with their weights and names."""
+
+    def __init__(self, model: Fitted) -> None:
+        self.labels: list[str] = [str(name) for name in model.classes_]
+        self.index = model.features_
+        self.weights = model.weights_
+        self.encoder = model.encoder_
+
+    @property
+    def hashed(self) -> bool:
+        """Whether attributes are buckets without names."""
+        return getattr(self.encoder, "hash_size", None) is not None
+
+    @cached_property
+    def template_names(self) -> list[str]:
+        """Names by template number."""
+        templates = list(self.encoder.templates)
+        return [HASHED[t.part] for t in templates] if self.hashed else [t.name for t in templates]
+
+    @cached_property
+    def template(self) -> NDArray[np.int32]:
+        """[F] template number of each feature, -1 for label pairs alone."""
+        observed = self.index.attribute >= 0
+        if not np.any(self.index.template[observed] < 0):
+            return self.index.template
+        found = np.full(len(self.index), -1, np.int32)
+        found[observed] = self.encoder.attribute_template[self.index.attribute[observed]]
+        return found
+
+    def label_number(self, label: str) -> int:
+        """The place of a label in ``classes_``."""
+        if label not in self.labels:
+            raise InputError(f"label {label!r} is not one of the model's: {', '.join(self.labels)}")
+        return self.labels.index(label)
+
+    def describe(self, rows: Rows) -> tuple[FeatureWeight, ...]:
+        """The features of these rows, in this order; all of them have an attribute."""
+        index = self.index
+        texts = self.encoder.attribute_text(index.attribute[rows])
+        columns = (self.template[rows], index.previous[rows], index.label[rows], index.count[rows])
+        weights = self.weights[rows].astype(np.float64)
+        return tuple(
+            FeatureWeight(text, self.template_names[t], self._label(p), self.labels[y], w, c)
+            for text, w, t, p, y, c in zip(texts, weights.tolist(), *(c.tolist() for c in columns))
+        )
+
+    def _label(self, number: int) -> str | None:
+        return None if number < 0 else self.labels[number]
+
+
+class Lookup:
+    """(attribute, previous, label) -> row, for the label pairs and a few attributes of a table."""
+
+    def __init__(self, table: WeightTable, attributes: NDArray[np.integer[Any]]) -> None:
+        index = table.index
+        self._base = len(table.labels) + 1
+        kept = (index.attribute < 0) | np.isin(index.attribute, attributes)  # [F]
+        rows = np.flatnonzero(kept)
+        keys = self._keys(index.attribute[rows], index.previous[rows], index.label[rows])
+        order = np.argsort(keys)
+        self._keys_sorted, self._rows = keys[order], rows[order]
+
+    def _keys(self, attribute: Any, previous: Any, label: Any) -> Rows:
+        whole = np.asarray(attribute, np.int64) + 1
+        return np.asarray((whole * self._base + previous + 1) * self._base + label + 1)
+
+    def __call__(self, attribute: Any, previous: Any, label: Any) -> Rows:
+        """Rows of the features, -1 where there is none; the arguments are arrays of one shape."""
+        if not len(self._rows):
+            return np.full(np.shape(label), -1, np.int64)
+        keys = self._keys(attribute, previous, label)
+        at = np.minimum(np.searchsorted(self._keys_sorted, keys), len(self._rows) - 1)
+        return np.where(self._keys_sorted[at] == keys, self._rows[at], -1)
