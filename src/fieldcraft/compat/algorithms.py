@@ -1,0 +1,198 @@
+"""CRFsuite's training algorithms and their parameters, in fieldcraft's terms.
+
+    c1 sum |w| + c2 sum w^2  =  sum |w| / scale + w^2 / (2 variance)    scale = 1 / c1, variance = 1 / (2 c2)
+
+One row of ALGORITHMS per algorithm: its parameters, and what turns their values into settings of
+ChainCRF. A row without the latter is known by name and refused when training starts.
+Hazard: CRFsuite reads ``max_iterations=0`` as "no limit" and ``period=0`` as "no test of the objective".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from fieldcraft.errors import InputError
+from fieldcraft.optimisers import LBFGS, OWLQN
+from fieldcraft.priors import ElasticNet, Gaussian, Laplacian, Prior
+
+UNLIMITED = 2**31 - 1  # what CRFsuite shows where there is no limit
+LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
+Settings = dict[str, Any]
+
+
+class Parameter(NamedTuple):
+    """How a parameter is read, its value if none is given, and what it means."""
+
+    read: Callable[[Any], Any]
+    default: Any
+    help: str
+
+
+class Algorithm(NamedTuple):
+    """A row of the table: parameters by name; their values -> settings of ChainCRF, None if not here yet."""
+
+    title: str
+    parameters: Mapping[str, Parameter]
+    settings: Callable[[Settings], Settings] | None = None
+
+
+def _flag(value: Any) -> bool:
+    return bool(int(value))
+
+
+def _line_search(value: Any) -> str:
+    if value not in LINE_SEARCHES:
+        raise InputError(f"linesearch is {value!r}; it must be one of {', '.join(LINE_SEARCHES)}")
+    return str(value)
+
+
+def _lbfgs(given: Settings) -> Settings:
+    """Penalised likelihood by L-BFGS, or OWL-QN where there is an absolute-value part."""
+    optimiser = OWLQN if given["c1"] else LBFGS
+    tested = given["period"] != 0
+    return {
+        "prior": _prior(given["c1"], given["c2"]),
+        "optimiser": optimiser(
+            max_iterations=given["max_iterations"] or UNLIMITED,
+            memory=given["num_memories"],
+            tolerance=given["epsilon"],
+            objective_tolerance=given["delta"] if tested else -1.0,  # the objective never doubles
+            period=given["period"] if tested else 1,
+            max_trials=given["max_linesearch"],
+        ),
+    }
+
+
+def _prior(c1: float, c2: float) -> Prior | None:
+    for name, value in (("c1", c1), ("c2", c2)):
+        if not (value >= 0 and math.isfinite(value)):
+            raise InputError(f"{name} is {value}; it must be a number, zero or greater")
+    scale, variance = (1 / c1 if c1 else math.inf), (1 / (2 * c2) if c2 else math.inf)
+    return {
+        (False, False): None,
+        (True, False): Laplacian(scale=scale),
+        (False, True): Gaussian(variance=variance),
+        (True, True): ElasticNet(scale=scale, variance=variance),
+    }[bool(c1), bool(c2)]
+
+
+_FEATURES = {
+    "feature.minfreq": Parameter(float, 0.0, "Features seen less often get no weight."),
+    "feature.possible_states": Parameter(_flag, False, "Give a weight to every attribute with every label."),
+    "feature.possible_transitions": Parameter(_flag, False, "Give a weight to every pair of labels."),
+}
+_C2 = {"c2": Parameter(float, 1.0, "Strength of the penalty on squared weights.")}
+_PERIOD = {"period": Parameter(int, 10, "Over how many iterations delta is judged; 0 for no such test.")}
+_DELTA = "Stop when the objective fell by less than this fraction over the last period."
+_EPSILON = {"epsilon": Parameter(float, 0.0, "Stop when the mean loss of a pass is not greater than this.")}
+_PASSES = {"max_iterations": Parameter(int, 100, "The greatest number of passes over the data.")}
+
+ALGORITHMS: dict[str, Algorithm] = {
+    "lbfgs": Algorithm(
+        "L-BFGS",
+        {
+            **_FEATURES,
+            "c1": Parameter(float, 0.0, "Strength of the penalty on absolute weights; above 0 uses OWL-QN."),
+            **_C2,
+            "max_iterations": Parameter(int, UNLIMITED, "The greatest number of iterations; 0 for no limit."),
+            "num_memories": Parameter(int, 6, "Remembered steps that stand in for the inverse Hessian."),
+            "epsilon": Parameter(float, 1e-5, "Stop when |gradient| <= epsilon max(1, |weights|)."),
+            **_PERIOD,
+            "delta": Parameter(float, 1e-5, _DELTA),
+            "linesearch": Parameter(_line_search, "MoreThuente", "Checked, but without effect."),
+            "max_linesearch": Parameter(int, 20, "The greatest number of trials in a line search."),
+        },
+        _lbfgs,
+    ),
+    "l2sgd": Algorithm(
+        "stochastic gradient descent",
+        {
+            **_FEATURES,
+            **_C2,
+            "max_iterations": Parameter(int, 1000, "The greatest number of passes over the data."),
+            **_PERIOD,
+            "delta": Parameter(float, 1e-6, _DELTA),
+            "calibration.eta": Parameter(float, 0.1, "The learning rate that calibration starts from."),
+            "calibration.rate": Parameter(float, 2.0, "Factor between the learning rates that are tried."),
+            "calibration.samples": Parameter(float, 1000.0, "Sequences that calibration looks at."),
+            "calibration.candidates": Parameter(int, 10, "Good learning rates after which it ends."),
+            "calibration.max_trials": Parameter(int, 20, "Learning rates that it tries at the most."),
+        },
+    ),
+    "ap": Algorithm("averaged perceptron", {**_FEATURES, **_PASSES, **_EPSILON}),
+    "pa": Algorithm(
+        "passive-aggressive",
+        {
+            **_FEATURES,
+            "type": Parameter(int, 1, "0 without slack, 1 linear slack (PA-I), 2 squared slack (PA-II)."),
+            "c": Parameter(float, 1.0, "How far an update may go (PA-I and PA-II)."),
+            "error_sensitive": Parameter(_flag, True, "Let the loss grow with the number of wrong labels."),
+            "averaging": Parameter(_flag, True, "Average the weights of all updates."),
+            **_PASSES,
+            **_EPSILON,
+        },
+    ),
+    "arow": Algorithm(
+        "adaptive regularisation of weights",
+        {
+            **_FEATURES,
+            "variance": Parameter(float, 1.0, "Variance of each weight at the start."),
+            "gamma": Parameter(float, 1.0, "Weighs the loss against the change of the weights."),
+            **_PASSES,
+            **_EPSILON,
+        },
+    ),
+}
+ALIASES = {"averaged-perceptron": "ap", "passive-aggressive": "pa"}
+
+# (all states, all transitions) -> the parameter ``features`` of ChainCRF
+_RULES = {
+    (False, False): "supported",
+    (True, False): "all_states",
+    (False, True): "all_transitions",
+    (True, True): "all",
+}
+
+
+def resolve_algorithm(name: Any) -> str:
+    """The table's name of an algorithm."""
+    key = ALIASES.get(str(name).lower(), str(name).lower())
+    if key not in ALGORITHMS:
+        raise InputError(f"algorithm={name!r} is not known; choose one of {', '.join(ALGORITHMS)}")
+    return key
+
+
+def find_parameter(algorithm: str, name: str) -> Parameter:
+    """A parameter of an algorithm, by CRFsuite's name."""
+    known = ALGORITHMS[algorithm].parameters
+    if name not in known:
+        raise InputError(f"{algorithm} has no parameter {name!r}; it has {', '.join(known)}")
+    return known[name]
+
+
+def read_value(algorithm: str, name: str, value: Any) -> Any:
+    """A parameter's value, given as such or as text."""
+    parameter = find_parameter(algorithm, name)
+    try:
+        return parameter.read(value)
+    except InputError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} is {value!r}; give a number such as {parameter.default!r}") from None
+
+
+def chain_settings(algorithm: str, given: Settings) -> Settings:
+    """The settings of ChainCRF that do what ``algorithm`` does with all its parameters ``given``."""
+    row = ALGORITHMS[algorithm]
+    if row.settings is None:
+        here = ", ".join(name for name, other in ALGORITHMS.items() if other.settings)
+        raise InputError(f"algorithm={algorithm!r} ({row.title}) is not here yet; use one of: {here}")
+    least = given["feature.minfreq"]
+    if not math.isfinite(least):
+        raise InputError(f"feature.minfreq is {least}; it must be a finite number")
+    # what was never seen has a frequency of 0, so that any cut-off above 0 removes it again
+    rule = (given["feature.possible_states"], given["feature.possible_transitions"])
+    features = "supported" if least > 0 else _RULES[rule]
+    return {"features": features, "min_count": max(1, math.ceil(least)), **row.settings(given)}
