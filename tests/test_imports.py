@@ -23,7 +23,7 @@ ORDER = [
     *("errors", "threads"),  # open to all
     *("corpus", "features", "design", "potentials", "structures"),
     *("objectives", "priors", "optimisers", "evaluation", "store", "inspection", "models"),
-    *("pools", "tuning", "compat", "cli", "serve"),
+    *("pools", "tuning", "compat", "cli", "serve", "__main__"),
 ]
 CORE = "_core"
 MAY_CALL_CORE = {

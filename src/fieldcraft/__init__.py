@@ -18,6 +18,10 @@ _HOMES = {
     "Span": "fieldcraft.corpus",
     "read": "fieldcraft.corpus",
     "write": "fieldcraft.corpus",
+    "Token": "fieldcraft.corpus.tokenising",
+    "Tokenizer": "fieldcraft.corpus.tokenising",
+    "tokenize": "fieldcraft.corpus.tokenising",
+    "TextSpan": "fieldcraft.models.text",
     "Gazetteer": "fieldcraft.features.gazetteers",
     "Templates": "fieldcraft.features.templates",
     "Gaussian": "fieldcraft.priors",
@@ -26,9 +30,12 @@ _HOMES = {
     "LBFGS": "fieldcraft.optimisers",
     "OWLQN": "fieldcraft.optimisers",
     "StateSpace": "fieldcraft.structures.states",
+    "Inspection": "fieldcraft.inspection",
+    "Explanation": "fieldcraft.inspection",
     "FieldcraftError": "fieldcraft.errors",
 }
 _MODULES = {
+    "compat": "fieldcraft.compat",
     "datasets": "fieldcraft.corpus.datasets",
     "metrics": "fieldcraft.evaluation.metrics",
     "schemes": "fieldcraft.corpus.schemes",
@@ -39,11 +46,14 @@ __all__ = sorted([*_HOMES, *_MODULES])
 
 if TYPE_CHECKING:
     from fieldcraft.corpus import Corpus, Sequence, Span, read, write
+    from fieldcraft.corpus.tokenising import Token, Tokenizer, tokenize
     from fieldcraft.errors import FieldcraftError
     from fieldcraft.features.gazetteers import Gazetteer
     from fieldcraft.features.templates import Templates
+    from fieldcraft.inspection import Explanation, Inspection
     from fieldcraft.models.chain import ChainCRF
     from fieldcraft.models.persistence import load
+    from fieldcraft.models.text import TextSpan
     from fieldcraft.optimisers import LBFGS, OWLQN
     from fieldcraft.priors import ElasticNet, Gaussian, Laplacian
     from fieldcraft.structures.states import StateSpace

@@ -9,6 +9,10 @@ class CorpusError(FieldcraftError):
     """A corpus, its columns or its labels are not as they must be."""
 
 
+class EmptyCorpusError(CorpusError):
+    """A source holds no sequence at all."""
+
+
 class TemplateError(FieldcraftError):
     """A template does not parse, or asks for a column that is not there."""
 

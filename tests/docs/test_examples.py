@@ -14,8 +14,12 @@ EXAMPLES = {
     "demo.py": ["no address in it is real", "all fields", "Strongest features", "postcode"],
     "entities.py": ["synthetic: seminars", "best development F", "speaker", "token accuracy"],
     "feature_dicts.py": ["synthetic: seminars", "speaker", "token accuracy"],
+    "addresses_from_text.py": ["synthetic: addresses", "postcode", "LS1 4AP", "to a person"],
     "confidence.py": ["synthetic: addresses", "handed over", "log p"],
+    "from_pycrfsuite.py": ["synthetic: seminars", "token accuracy", "B-location  -> I-location"],
+    "from_sklearn_crfsuite.py": ["synthetic: seminars", "weighted avg", "cross-validated F1"],
     "functional_chain.py": ["log Z", "no sun after rain"],
+    "why_this_label.py": ["synthetic: addresses", "Strongest positive", "tokens are wrong", "all together"],
 }
 
 

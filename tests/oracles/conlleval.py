@@ -1,5 +1,8 @@
 """conlleval's counting, one token at a time; imports nothing from the package.
 
+On the letters B, I and O the pairs below are those of the script of 2004. It knows E as well, but joins E
+and a B behind it, and it has no S; here E and S end a span, as in its later versions for IOBES.
+
 Two bits of state per side (the last letter and type) and one shared flag say whether a span that
 both sides opened together is still shared. Rules for pairs of letters are written out, so that
 a compact formula elsewhere has something to be compared with. L and U are E and S.
@@ -84,3 +87,24 @@ def prf(gold: int, predicted: int, correct: int) -> tuple[float, float, float]:
     recall = correct / gold if gold else 0.0
     f = 2 * precision * recall / (precision + recall) if correct else 0.0
     return precision, recall, f
+
+
+def line(gold: int, predicted: int, correct: int) -> str:
+    """The part of a printed line that rows of types and the overall row share; per cent come first."""
+    precision = 100 * correct / predicted if predicted else 0.0
+    recall = 100 * correct / gold if gold else 0.0
+    f = 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
+    return "precision: %6.2f%%; recall: %6.2f%%; FB1: %6.2f" % (precision, recall, f)  # noqa: UP031
+
+
+def printed(result: Tally) -> str:
+    """What the script prints."""
+    gold, predicted, correct = result.totals()
+    counted = f"processed {result.tokens} tokens with {gold} phrases"
+    lines = [f"{counted}; found: {predicted} phrases; correct: {correct}."]
+    if result.tokens:
+        accuracy = 100 * result.right_tokens / result.tokens
+        lines.append("accuracy: %6.2f%%; %s" % (accuracy, line(gold, predicted, correct)))  # noqa: UP031
+    for type_ in sorted({t for side in (result.gold, result.predicted) for t, n in side.items() if n}):
+        lines.append("%17s: %s  %d" % (type_, line(*result.counts(type_)), result.predicted[type_]))  # noqa: UP031
+    return "\n".join(lines)

@@ -210,12 +210,13 @@ class Stream:
         self._start = start
         self._scheme = scheme
         self._layout: Layout | None = None
+        self.format = self.separator = ""  # known, as the columns are, once a sequence was read
         self.source = source
 
     def __iter__(self) -> Iterator[Sequence]:
         job, sequences = self._start()
         for index, sequence in enumerate(sequences):
-            self._layout = job.layout
+            self._layout, self.format, self.separator = job.layout, job.format, job.separator
             if self._scheme is None:
                 yield sequence
             else:

@@ -41,17 +41,24 @@ def choose(
     columns: Iterable[str] | None,
     label: LabelChoice,
     where: str,
+    *,
+    optional: bool = False,
 ) -> Layout:
     """Split what is available into observed and label columns.
 
     columns  names to keep (None: all of them); label columns need not be among them
     label    a name, a position, several of these, or None
     where    opens the messages, `file:line`
+    optional whether a label column that is named but absent is passed over
     """
     several = label is not None and not isinstance(label, (str, int))
     asked = () if label is None else (label,) if isinstance(label, (str, int)) else tuple(label)
+    kept = available if columns is None else tuple(columns)
+    if optional:
+        absent = {key for key in asked if isinstance(key, str) and key not in available}
+        asked = tuple(key for key in asked if key not in absent)
+        kept = tuple(key for key in kept if key not in absent)
     labels = tuple(_named(available, key, where, "label column") for key in asked)
-    kept = available if columns is None else columns
     observed = tuple(_named(available, key, where, "column") for key in kept)
     _check_distinct(observed, "columns", where)
     _check_distinct(labels, "label columns", where)

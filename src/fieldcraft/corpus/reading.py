@@ -14,7 +14,7 @@ from fieldcraft.corpus.formats.tables import is_table
 from fieldcraft.corpus.layout import LabelChoice
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.corpus.sources import Source, extension, is_source
-from fieldcraft.errors import CorpusError
+from fieldcraft.errors import CorpusError, EmptyCorpusError
 
 _DEFAULTS = {"separator": "auto", "docstart": "skip", "comment": None}
 
@@ -33,6 +33,7 @@ def read(
     docstart: str = ...,
     comment: str | None = ...,
     sequence: str | None = ...,
+    optional_label: bool = ...,
 ) -> Corpus: ...
 @overload
 def read(
@@ -48,6 +49,7 @@ def read(
     docstart: str = ...,
     comment: str | None = ...,
     sequence: str | None = ...,
+    optional_label: bool = ...,
 ) -> Stream: ...
 def read(
     source: Any,
@@ -62,6 +64,7 @@ def read(
     docstart: str = "skip",
     comment: str | None = None,
     sequence: str | None = None,
+    optional_label: bool = False,
 ) -> Corpus | Stream:
     """Read a corpus from a file, a stream or a table.
 
@@ -75,6 +78,7 @@ def read(
     scheme     convert the labels to io, iob1, iob2, iobes or bilou
     separator, docstart, comment    for column files, see `fieldcraft.corpus.formats.columns`
     sequence   for tables with one row per token: the column that tells sequences apart
+    optional_label  a file without the label column is read too, as unlabelled text
 
     >>> import io
     >>> text = io.StringIO("Rome NNP I-LOC\\nfell VBD O\\n")
@@ -94,17 +98,17 @@ def read(
     if sequence is not None:
         raise CorpusError("sequence= is for tables; files part their sequences by blank lines")
     options = {"separator": separator, "docstart": docstart, "comment": comment}
-    job = ReadJob(Source(source, encoding), names, label, separator, docstart, comment)
+    job = ReadJob(Source(source, encoding), names, label, separator, docstart, comment, optional_label)
     stream = Stream(lambda: _start(job, format, options), job.source.name, scheme=scheme)
     return stream if lazy else stream.read()
 
 
 def _start(job: ReadJob, format: str, options: dict[str, Any]) -> tuple[ReadJob, Iterator[Sequence]]:
     """A fresh pass over the source: what it learns, and its sequences."""
-    job = replace(job, layout=None)
     batches = job.source.batches()
     if format == "auto":
         format, batches = _detected(job.source, batches)
+    job = replace(job, layout=None, format=format)
     row = formats.by_name(format)
     for name, value in options.items():
         if value != _DEFAULTS[name] and name not in row.options:
@@ -130,4 +134,4 @@ def _sequences(sequences: Iterator[Sequence], source: Source) -> Iterator[Sequen
         empty = False
         yield sequence
     if empty:
-        raise source.error(1, "no sequence was found; give a file with at least one token")
+        raise EmptyCorpusError(f"{source.name}:1: no sequence was found; give a file with at least one token")

@@ -88,8 +88,10 @@ class Source:
 
     def _chunks(self, stream: Any) -> Iterator[bytes | str]:
         """Chunks of the stream, an empty one last."""
+        # read1 gives what a pipe holds now: the first lines come out before the last ones went in
+        read = getattr(stream, "read1", stream.read)
         try:
-            while chunk := stream.read(_CHUNK):
+            while chunk := read(_CHUNK):
                 yield chunk
         except (OSError, EOFError, zlib.error) as error:
             raise CorpusError(f"{self.name}: cannot be read to its end ({error})") from None

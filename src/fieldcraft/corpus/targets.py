@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from fieldcraft.errors import CorpusError
 
@@ -29,27 +29,29 @@ def target_name(target: Any) -> str:
 
 def write_text(target: Any, texts: Iterable[str], encoding: str) -> None:
     """Write pieces of text; a path shows either all of them or what it held before."""
+    with opened(target) as stream:
+        _write_stream(stream, texts, encoding)
+
+
+@contextmanager
+def opened(target: Any) -> Iterator[Any]:
+    """The stream behind a target; a path gets what was written to it when all went well."""
     if target == "-":
         sys.stdout.flush()
         # a replaced standard output (a notebook's) may have no bytes beneath it
-        _write_stream(getattr(sys.stdout, "buffer", sys.stdout), texts, encoding)
+        yield getattr(sys.stdout, "buffer", sys.stdout)
         sys.stdout.flush()
     elif not isinstance(target, (str, os.PathLike)):
-        _write_stream(target, texts, encoding)
+        yield target
     else:
         path = os.path.realpath(target)
         with _replacing(path) as file:
-            if path.lower().endswith(".gz"):
-                # no time stamp: equal corpora give equal files
-                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                    _write(cast(BinaryIO, packed), texts, encoding)
-            else:
-                _write(file, texts, encoding)
-
-
-def _write(file: BinaryIO, texts: Iterable[str], encoding: str) -> None:
-    for text in texts:
-        file.write(_encoded(text, encoding))
+            if not path.lower().endswith(".gz"):
+                yield file
+                return
+            # no time stamp: equal corpora give equal files
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                yield packed
 
 
 def _write_stream(stream: Any, texts: Iterable[str], encoding: str) -> None:
@@ -57,7 +59,8 @@ def _write_stream(stream: Any, texts: Iterable[str], encoding: str) -> None:
     try:
         stream.write("")
     except TypeError:
-        _write(stream, texts, encoding)
+        for text in texts:
+            stream.write(_encoded(text, encoding))
         return
     for text in texts:
         stream.write(text)

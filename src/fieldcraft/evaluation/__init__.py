@@ -4,6 +4,7 @@ from fieldcraft.evaluation.metrics import (
     METRICS,
     Metric,
     Score,
+    Scorer,
     SpanCounts,
     SpanScorer,
     SpanScores,
@@ -11,8 +12,10 @@ from fieldcraft.evaluation.metrics import (
     forms_scheme,
     report,
     resolve_metric,
+    scorer,
     sequence_accuracy,
     span_scores,
+    summary,
     token_accuracy,
 )
 
@@ -20,6 +23,7 @@ __all__ = [
     "METRICS",
     "Metric",
     "Score",
+    "Scorer",
     "SpanCounts",
     "SpanScorer",
     "SpanScores",
@@ -27,7 +31,9 @@ __all__ = [
     "forms_scheme",
     "report",
     "resolve_metric",
+    "scorer",
     "sequence_accuracy",
     "span_scores",
+    "summary",
     "token_accuracy",
 ]

@@ -6,27 +6,31 @@
 
 Every metric takes ``(gold, predicted)``, a list of labels per sequence each, and gives a number
 between 0 and 1, larger for better, 0 where there is nothing to score. ``Metric.on_ids`` gives the
-same metric for concatenated label ids with offsets, which is what training asks each iteration.
+same metric for concatenated label ids with offsets, which is what training asks each iteration;
+``scorer`` gives it in the form that scikit-learn's cross-validation asks for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
-from typing import Any, NamedTuple, TypeAlias
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
-from fieldcraft.evaluation.scores import Score, SpanScores, f_score, score_table
-from fieldcraft.evaluation.span_scorer import SpanCounts, SpanScorer, read_prefixed
+from fieldcraft.evaluation import labellings, reports
+from fieldcraft.evaluation.labellings import Ids, Labellings
+from fieldcraft.evaluation.scores import Score, SpanScores, check_average, f_score
+from fieldcraft.evaluation.span_rules import pair_tables, read_prefixed
+from fieldcraft.evaluation.span_scorer import SpanCounts, SpanScorer
 
 __all__ = [
     "METRICS",
     "Metric",
     "Score",
+    "Scorer",
     "SpanCounts",
     "SpanScorer",
     "SpanScores",
@@ -34,22 +38,15 @@ __all__ = [
     "forms_scheme",
     "report",
     "resolve_metric",
+    "scorer",
     "sequence_accuracy",
     "span_scores",
+    "summary",
     "token_accuracy",
 ]
 
-Labellings: TypeAlias = Iterable[Sequence[str]]
-Ids: TypeAlias = NDArray[np.integer[Any]]
 ListMetric: TypeAlias = Callable[[Labellings, Labellings], float]
 IdMetric: TypeAlias = Callable[[Ids, Ids, Ids], float]  # gold, predicted, offsets
-
-
-class _Encoded(NamedTuple):
-    names: list[str]
-    gold: NDArray[np.int32]  # [tokens] ids into names
-    predicted: NDArray[np.int32]  # [tokens]
-    offsets: NDArray[np.int64]  # [N + 1]
 
 
 def token_accuracy(gold: Labellings, predicted: Labellings) -> float:
@@ -70,33 +67,55 @@ def sequence_accuracy(gold: Labellings, predicted: Labellings) -> float:
     return METRICS["sequence_accuracy"](gold, predicted)
 
 
-def span_scores(gold: Labellings, predicted: Labellings, *, scheme: str = "conlleval") -> SpanScores:
+def span_scores(
+    gold: Labellings, predicted: Labellings, *, scheme: str = "conlleval", mode: str = "lenient"
+) -> SpanScores:
     """Precision, recall and F of spans, per type and over all, exactly as conlleval counts them.
 
     ``scheme="conlleval"`` reads IOB1, IOB2, IO, IOBES and BILOU, also where ill-formed;
-    ``scheme="raw"`` takes each label but O as a span of one token.
+    ``scheme="raw"`` takes each label but O as a span of one token. ``mode="strict"`` counts as
+    seqeval's strict mode: only spans that obey ``scheme`` (iob1, iob2, ioe1, ioe2, iobes, bilou).
 
-    >>> scores = span_scores([["B-LOC", "I-LOC", "O", "B-PER"]], [["I-LOC", "I-LOC", "O", "O"]])
+    >>> gold, predicted = [["B-LOC", "I-LOC", "O", "B-PER"]], [["I-LOC", "I-LOC", "O", "O"]]
+    >>> scores = span_scores(gold, predicted)
     >>> scores.micro.precision, scores.micro.recall, scores.by_type["LOC"].f
     (1.0, 0.5, 1.0)
+    >>> span_scores(gold, predicted, scheme="iob2", mode="strict").micro.predicted
+    0
     """
-    encoded = _encode(gold, predicted)
-    scorer = SpanScorer(encoded.names, scheme)
-    return scorer.scores(encoded.gold, encoded.predicted, encoded.offsets)
+    encoded = labellings.encode(gold, predicted)
+    return SpanScorer(encoded.names, scheme, mode).scores(*encoded[1:])
 
 
-def report(gold: Labellings, predicted: Labellings, *, scheme: str = "conlleval") -> str:
-    """A table of span scores, in per cent, with token and sequence accuracy below it."""
-    encoded = _encode(gold, predicted)
-    scorer, arrays = SpanScorer(encoded.names, scheme), encoded[1:]
-    tokens, sequences = len(encoded.gold), len(encoded.offsets) - 1
-    return "\n".join(
-        [
-            score_table(scorer.scores(*arrays)),
-            f"token accuracy {100 * _token_accuracy(*arrays):.2f} ({tokens} tokens), "
-            f"sequence accuracy {100 * _sequence_accuracy(*arrays):.2f} ({sequences} sequences)",
-        ]
-    )
+def report(
+    gold: Labellings,
+    predicted: Labellings,
+    *,
+    format: str = "table",
+    scheme: str = "conlleval",
+    mode: str = "lenient",
+) -> str:
+    """Span scores and accuracies in per cent: a table, or line by line what conlleval prints.
+
+    >>> print(report([["B-LOC", "O"]], [["B-LOC", "O"]], format="conlleval"))
+    processed 2 tokens with 1 phrases; found: 1 phrases; correct: 1.
+    accuracy: 100.00%; precision: 100.00%; recall: 100.00%; FB1: 100.00
+                  LOC: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
+    """
+    write, encoded = reports.resolve_format(format), labellings.encode(gold, predicted)
+    return write(encoded, SpanScorer(encoded.names, scheme, mode).scores(*encoded[1:]))
+
+
+def summary(
+    gold: Labellings, predicted: Labellings, *, scheme: str = "conlleval", mode: str = "lenient"
+) -> dict[str, Any]:
+    """Everything that ``report`` shows as plain dicts and numbers, ready for JSON.
+
+    >>> summary([["B-LOC", "O"]], [["B-LOC", "O"]])["spans"]["micro"]["f"]
+    1.0
+    """
+    encoded = labellings.encode(gold, predicted)
+    return reports.as_dict(encoded, SpanScorer(encoded.names, scheme, mode).scores(*encoded[1:]))
 
 
 @dataclass(frozen=True)
@@ -135,6 +154,89 @@ def resolve_metric(metric: str | ListMetric | Metric, labels: Iterable[str] | La
     return METRICS[name]
 
 
+@dataclass(frozen=True)
+class _Measure:
+    """One number of the span scores."""
+
+    part: str  # precision, recall or f
+    average: str = "micro"
+    type: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+
+    def __call__(self, scores: SpanScores) -> float:
+        if self.alpha is None and self.beta is None:
+            return float(getattr(scores.of(self.type, average=self.average), self.part))
+        balance = {"alpha": self.alpha, "beta": self.beta}
+        if self.type is not None:
+            return scores.of(self.type).f_score(**balance)
+        return scores.f_score(average=self.average, **balance)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A metric as scikit-learn calls it: ``(estimator, X, y) -> number``; it can be pickled."""
+
+    metric: str | ListMetric
+    measure: _Measure | None = None
+    scheme: str = "conlleval"
+    mode: str = "lenient"
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        gold = X.labels if y is None else y
+        return float(self._resolved(gold)(gold, estimator.predict(X)))
+
+    def _resolved(self, gold: Labellings) -> Metric:
+        if self.measure is None:
+            return resolve_metric(self.metric, gold)
+        return _span_metric("span", self.measure, scheme=self.scheme, mode=self.mode)
+
+
+def scorer(
+    metric: str | ListMetric = "auto",
+    *,
+    average: str | None = None,
+    type: str | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    scheme: str = "conlleval",
+    mode: str = "lenient",
+) -> Scorer:
+    """A scorer for ``cross_val_score``, ``GridSearchCV`` and the like.
+
+    Parameters
+    ----------
+    metric : a name, "auto" or a function ``(gold, predicted) -> float``
+    average : of a span score over types: "micro" (unless said), "macro", "weighted"
+    type : score the spans of this type alone
+    alpha, beta : balance of precision and recall in a span F
+    scheme, mode : as in ``span_scores``
+
+    >>> class Echo:
+    ...     def predict(self, X):
+    ...         return X
+    >>> scorer("span_f1", type="PER")(Echo(), [["B-PER", "O"]], [["B-PER", "B-LOC"]])
+    1.0
+    """
+    part = _SPAN_PARTS.get(metric) if isinstance(metric, str) else None
+    settings = (average, type, alpha, beta)
+    if part is None:
+        resolve_metric(metric, [])
+        if any(value is not None for value in settings) or (scheme, mode) != ("conlleval", "lenient"):
+            raise InputError(
+                f"average, type, alpha, beta, scheme and mode are settings of {', '.join(_SPAN_PARTS)}; "
+                f"metric={metric!r} has none"
+            )
+        return Scorer(metric)
+    if type is not None and average is not None:
+        raise InputError("type= asks for one type and average= for all of them; pass one")
+    if part != "f" and (alpha is not None or beta is not None):
+        raise InputError(f"alpha and beta balance F; metric={metric!r} has no use for them")
+    f_score(1.0, 1.0, alpha=alpha, beta=beta)
+    pair_tables([], scheme, mode)
+    return Scorer(metric, _Measure(part, check_average(average or "micro"), type, alpha, beta), scheme, mode)
+
+
 def forms_scheme(labels: Iterable[str] | Labellings) -> bool:
     """Whether all labels are O or B/I/E/S/L/U, a dash and a type (or a bare B and I are there)."""
     names = set(chain.from_iterable([x] if np.ndim(x) == 0 else x for x in labels))
@@ -151,55 +253,17 @@ def _is_prefixed(label: str) -> bool:
     return True
 
 
-def _encode(gold: Labellings, predicted: Labellings) -> _Encoded:
-    expected, found = list(gold), list(predicted)
-    if len(expected) != len(found):
-        raise InputError(
-            f"{len(found)} predicted sequences where gold has {len(expected)}; pass them in pairs"
-        )
-    lengths = [len(labels) for labels in expected]
-    if lengths != [len(labels) for labels in found]:
-        raise _length_error(expected, found)
-    place: dict[str, int] = {}
-    offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
-    ids = [
-        np.array([place.setdefault(label, len(place)) for label in chain.from_iterable(side)])
-        for side in (expected, found)
-    ]
-    return _Encoded(list(place), ids[0].astype(np.int32), ids[1].astype(np.int32), offsets)
-
-
-def _length_error(gold: list[Sequence[str]], predicted: list[Sequence[str]]) -> InputError:
-    index = next(i for i, pair in enumerate(zip(gold, predicted)) if len(pair[0]) != len(pair[1]))
-    return InputError(
-        f"sequence {index}: {len(predicted[index])} predicted labels where gold has "
-        f"{len(gold[index])}; label every token once"
-    )
-
-
-def _token_accuracy(gold: Ids, predicted: Ids, offsets: Ids) -> float:  # noqa: ARG001
-    return float(np.mean(gold == predicted)) if len(gold) else 0.0
-
-
-def _sequence_accuracy(gold: Ids, predicted: Ids, offsets: Ids) -> float:
-    n_sequences = len(offsets) - 1
-    if n_sequences <= 0:
-        return 0.0
-    errors = np.concatenate(([0], np.cumsum(gold != predicted)))  # [tokens + 1] errors before t
-    return float(np.mean(errors[offsets[1:]] == errors[offsets[:-1]]))
-
-
 def _named(name: str, on_ids: Callable[[Sequence[str]], IdMetric]) -> Metric:
     def of_labels(gold: Labellings, predicted: Labellings) -> float:
-        encoded = _encode(gold, predicted)
+        encoded = labellings.encode(gold, predicted)
         return on_ids(encoded.names)(encoded.gold, encoded.predicted, encoded.offsets)
 
     return Metric(name, of_labels, on_ids)
 
 
-def _span_metric(name: str, value: Callable[[SpanScores], float], *, scheme: str = "conlleval") -> Metric:
+def _span_metric(name: str, value: _Measure, *, scheme: str = "conlleval", mode: str = "lenient") -> Metric:
     def on_ids(label_names: Sequence[str]) -> IdMetric:
-        scorer = SpanScorer(label_names, scheme)
+        scorer = SpanScorer(label_names, scheme, mode)
         return lambda gold, predicted, offsets: value(scorer.scores(gold, predicted, offsets))
 
     return _named(name, on_ids)
@@ -208,29 +272,22 @@ def _span_metric(name: str, value: Callable[[SpanScores], float], *, scheme: str
 def _user_metric(function: ListMetric) -> Metric:
     def on_ids(label_names: Sequence[str]) -> IdMetric:
         def score(gold: Ids, predicted: Ids, offsets: Ids) -> float:
-            return float(
-                function(_decode(gold, offsets, label_names), _decode(predicted, offsets, label_names))
-            )
+            sides = (labellings.decode(ids, offsets, label_names) for ids in (gold, predicted))
+            return float(function(*sides))
 
         return score
 
     return Metric(getattr(function, "__name__", type(function).__name__), function, on_ids)
 
 
-def _decode(ids: Ids, offsets: Ids, label_names: Sequence[str]) -> list[list[str]]:
-    labels = [label_names[label] for label in ids.tolist()]
-    bounds = offsets.tolist()
-    return [labels[start:end] for start, end in pairwise(bounds)]
-
+_SPAN_PARTS = {"span_f": "f", "span_f1": "f", "span_precision": "precision", "span_recall": "recall"}
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
-        _named("token_accuracy", lambda _: _token_accuracy),
-        _named("sequence_accuracy", lambda _: _sequence_accuracy),
-        _span_metric("span_f", lambda scores: scores.micro.f),
-        _span_metric("span_precision", lambda scores: scores.micro.precision),
-        _span_metric("span_recall", lambda scores: scores.micro.recall),
-        _span_metric("span_macro_f", lambda scores: scores.macro.f),
+        _named("token_accuracy", lambda _: labellings.token_accuracy),
+        _named("sequence_accuracy", lambda _: labellings.sequence_accuracy),
+        *(_span_metric(name, _Measure(part)) for name, part in _SPAN_PARTS.items()),
+        _span_metric("span_macro_f", _Measure("f", "macro")),
     )
 }

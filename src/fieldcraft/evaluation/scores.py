@@ -1,17 +1,17 @@
-"""Precision, recall and F from counts, and the table that shows them.
+"""Precision, recall and F from counts, per type and averaged.
 
     precision = correct / predicted    recall = correct / gold
     F_alpha = 1 / (alpha / precision + (1 - alpha) / recall),  alpha = 1 / (1 + beta^2)
 
 A quotient with nothing below the line is 0, as in conlleval. All values lie between 0 and 1; only
-the table prints percentages.
+reports print percentages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from fieldcraft.errors import InputError
 
@@ -61,18 +61,61 @@ class Score:
         return f_score(self.precision, self.recall, alpha=alpha, beta=beta)
 
 
+# How much each type counts; None: the counts are summed before anything is divided.
+AVERAGES: Mapping[str, Callable[[Score], int] | None] = {
+    "micro": None,
+    "macro": lambda _: 1,
+    "weighted": lambda score: score.gold,
+}
+
+
 @dataclass(frozen=True)
 class SpanScores:
-    """Scores per type, and over all: ``micro`` sums the counts, ``macro`` averages the types."""
+    """Scores per type, and over all.
+
+    ``micro`` sums the counts (conlleval's overall line), ``macro`` averages the types,
+    ``weighted`` averages them by their number of gold spans.
+    """
 
     by_type: Mapping[str, Score]
     micro: Score
     macro: Score
+    weighted: Score
 
     @property
     def f(self) -> float:
         """conlleval's overall F (micro)."""
         return self.micro.f
+
+    def of(self, type: str | None = None, *, average: str = "micro") -> Score:
+        """The score of one type, of zeros where it does not occur, or an average over all."""
+        check_average(average)
+        if type is not None:
+            return self.by_type.get(type, score_from_counts(0, 0, 0))
+        score: Score = getattr(self, average)
+        return score
+
+    def f_score(
+        self, *, average: str = "micro", alpha: float | None = None, beta: float | None = None
+    ) -> float:
+        """F with another balance; averages over types are those of each type's F."""
+        weigh = AVERAGES[check_average(average)]
+        if weigh is None:
+            return self.micro.f_score(alpha=alpha, beta=beta)
+        rows = list(self.by_type.values())
+        return _mean([row.f_score(alpha=alpha, beta=beta) for row in rows], [weigh(row) for row in rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts and numbers, ready for JSON."""
+        averages = {name: asdict(getattr(self, name)) for name in AVERAGES}
+        return {"by_type": {name: asdict(row) for name, row in self.by_type.items()}, **averages}
+
+
+def check_average(name: str) -> str:
+    """The name, if it is one."""
+    if name not in AVERAGES:
+        raise InputError(f"average={name!r} is not one of {', '.join(AVERAGES)}")
+    return name
 
 
 def score_from_counts(gold: int, predicted: int, correct: int) -> Score:
@@ -98,34 +141,20 @@ def scores_from_counts(
         if counts[0] or counts[1]
     }
     micro = score_from_counts(sum(gold), sum(predicted), sum(correct))
-    return SpanScores(rows, micro, _macro(rows.values(), micro))
+    averages = {name: _average(list(rows.values()), micro, weigh) for name, weigh in AVERAGES.items()}
+    return SpanScores(rows, **averages)
 
 
-def _macro(rows: Iterable[Score], micro: Score) -> Score:
-    scores = list(rows)
-    if not scores:
+def _average(rows: Sequence[Score], micro: Score, weigh: Callable[[Score], int] | None) -> Score:
+    if weigh is None or not rows:
         return micro
-    return Score(
-        fmean(score.precision for score in scores),
-        fmean(score.recall for score in scores),
-        fmean(score.f for score in scores),
-        micro.gold,
-        micro.predicted,
-        micro.correct,
+    weights = [weigh(row) for row in rows]
+    precision, recall, f = (
+        _mean([getattr(row, name) for row in rows], weights) for name in ("precision", "recall", "f")
     )
+    return replace(micro, precision=precision, recall=recall, f=f)
 
 
-def score_table(scores: SpanScores) -> str:
-    """One line per type, then micro and macro; percentages with two digits."""
-    rows = [*scores.by_type.items(), ("micro", scores.micro), ("macro", scores.macro)]
-    width = max(len(name) for name, _ in rows)
-    head = f"{'':{width}}  precision  recall       F    gold  predicted  correct"
-    return "\n".join([head, *(_row(name, score, width) for name, score in rows)])
-
-
-def _row(name: str, score: Score, width: int) -> str:
-    precision, recall, f = (100.0 * value for value in (score.precision, score.recall, score.f))
-    return (
-        f"{name:{width}}  {precision:9.2f}  {recall:6.2f}  {f:6.2f}"
-        f"  {score.gold:6d}  {score.predicted:9d}  {score.correct:7d}"
-    )
+def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
+    total = sum(weights)
+    return sum(w * v for w, v in zip(weights, values)) / total if total else 0.0

@@ -1,24 +1,22 @@
-"""Counts spans as conlleval does, on integer label ids, without a loop over tokens.
+"""Counts spans on integer label ids, without a loop over tokens.
 
-A label is read as a letter and a type: ``B-LOC`` is (B, LOC). Letters are B, I, E, S and O; L and U
-(BILOU) are read as E and S. With ``p``, ``c``, ``n`` three labels in a row (O stands before and
-after each sequence):
+The rules for two labels in a row are those of span_rules. With ``in_span[t]`` saying that token t lies
+in a span, a span begins where it may and none goes on:
 
-    begins[p, c] = c is not O  and  (p is O, or their types differ, or c is B or S, or p is E or S)
-    ends[c, n]   = c is not O  and  (n is O, or begins[c, n])
+    in_span[t] = starts[t] or (goes_on[t] and in_span[t-1])
+               = a start lies at or behind the last token that does not go on
+    begins[t]  = starts[t] and not (goes_on[t] and in_span[t-1])
 
-This is conlleval's lenient reading: every label other than O lies in exactly one span, so an I
-without a B starts a span, and IOB1, IOB2, IO, IOBES and BILOU need no switch. Ill-formed sequences
-are read, never refused.
+It ends before the next token that does not go on, and counts if that pair closes.
 
-Layout: ids of all sequences concatenated, ``ids [tokens]``, with ``offsets [N + 1]``; tables are
-``[Y + 1, Y + 1]`` where the extra id Y stands outside the sequence. A span is correct if start, end
-and type agree; starts are distinct within one labelling, so agreement is one comparison per token.
+Layout: ids of all sequences concatenated, ``ids [tokens]``, with ``offsets [N + 1]``. A span is
+correct if start, end and type agree; starts are distinct within one labelling, so agreement is one
+comparison per token.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,39 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.scores import SpanScores, scores_from_counts
-
-_LETTERS = {"B": "B", "I": "I", "E": "E", "S": "S", "L": "E", "U": "S"}
-
-
-class LabelReading(NamedTuple):
-    """A label as a letter (B, I, E, S, O) and a type (empty for O)."""
-
-    letter: str
-    type: str
-
-
-def read_prefixed(label: str) -> LabelReading:
-    """Read ``B-LOC``, ``O`` or a bare ``B``; the type is all that follows the first dash."""
-    if label == "O":
-        return LabelReading("O", "")
-    letter, _, type_ = label.partition("-")
-    if letter not in _LETTERS:
-        raise InputError(
-            f"label {label!r} is neither O nor one of B I E S L U, a dash and a type; "
-            "score these labels with token_accuracy, or pass scheme='raw'"
-        )
-    return LabelReading(_LETTERS[letter], type_)
-
-
-def read_raw(label: str) -> LabelReading:
-    """Read every label but O as a span of one token, like ``conlleval -r``."""
-    return LabelReading("O", "") if label == "O" else LabelReading("S", label)
-
-
-READINGS: Mapping[str, Callable[[str], LabelReading]] = {
-    "conlleval": read_prefixed,
-    "raw": read_raw,
-}
+from fieldcraft.evaluation.span_rules import PairTables, pair_tables
 
 
 class SpanCounts(NamedTuple):
@@ -79,19 +45,12 @@ class SpanArrays(NamedTuple):
     type: NDArray[np.intp]
 
 
-class _Tables(NamedTuple):
-    types: tuple[str, ...]  # sorted
-    type_of: NDArray[np.intp]  # [Y + 1] index into types; -1 outside
-    begins: NDArray[np.bool_]  # [Y + 1, Y + 1] (previous, current)
-    ends: NDArray[np.bool_]  # [Y + 1, Y + 1] (current, next)
-
-
 @dataclass(frozen=True)
 class SpanScorer:
     """Scores labellings given as ids into ``label_names``; the tables are made on first use.
 
-    ``scheme`` is a name in ``READINGS``: ``conlleval`` (IOB1, IOB2, IO, IOBES and BILOU alike) or
-    ``raw`` (each label but O is a span of one token).
+    ``scheme`` is ``conlleval`` (IOB1, IOB2, IO, IOBES and BILOU alike) or ``raw`` (each label but O is
+    a span of one token); with ``mode="strict"`` it is the scheme that spans must obey to count.
 
     >>> scorer = SpanScorer(["O", "B-LOC", "I-LOC"])
     >>> scorer.f([0, 1, 2], [0, 1, 0], offsets=[0, 3])
@@ -102,16 +61,11 @@ class SpanScorer:
 
     label_names: Sequence[str]
     scheme: str = "conlleval"
+    mode: str = "lenient"
 
     @cached_property
-    def _tables(self) -> _Tables:
-        if self.scheme not in READINGS:
-            raise InputError(
-                f"scheme={self.scheme!r} is not one of {', '.join(READINGS)}; "
-                "'conlleval' reads IOB1, IOB2, IO, IOBES and BILOU"
-            )
-        reading = READINGS[self.scheme]
-        return _tables([*map(reading, self.label_names), LabelReading("O", "")])
+    def _tables(self) -> PairTables:
+        return pair_tables(self.label_names, self.scheme, self.mode)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -128,9 +82,12 @@ class SpanScorer:
         following = np.concatenate((labels, [outside]))[1:]  # [tokens]
         previous[first[filled]] = outside
         following[last[filled] - 1] = outside
-        start = np.flatnonzero(tables.begins[previous, labels])
-        end = np.flatnonzero(tables.ends[labels, following]) + 1
-        return SpanArrays(start, end, tables.type_of[labels[start]])
+        starts, goes_on = tables.starts[previous, labels], tables.goes_on[previous, labels]
+        start = np.flatnonzero(starts & ~(goes_on & _after_a_span(starts, goes_on)))
+        stops = np.flatnonzero(np.concatenate((~goes_on, [True]))[1:])  # last tokens of spans, if any
+        end = stops[np.searchsorted(stops, start)]
+        counted = tables.closes[labels[end], following[end]]
+        return SpanArrays(start[counted], end[counted] + 1, tables.type_of[labels[start[counted]]])
 
     def counts(self, gold: ArrayLike, predicted: ArrayLike, offsets: ArrayLike) -> SpanCounts:
         """Spans per type in gold, in predicted, and in both."""
@@ -172,24 +129,18 @@ class SpanScorer:
         return labels, bounds
 
 
+def _after_a_span(starts: NDArray[np.bool_], goes_on: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether the token before lies in a span [tokens]; False at the first."""
+    if not (starts & goes_on).any():  # each start is the first token of its span: nothing to look for
+        return np.zeros(len(starts), np.bool_)
+    place = np.arange(len(starts))
+    last_start = np.maximum.accumulate(np.where(starts, place, -1))
+    last_cut = np.maximum.accumulate(np.where(goes_on, -1, place))
+    return np.concatenate(([False], last_start >= last_cut))[:-1]
+
+
 def _integers(values: ArrayLike, name: str) -> NDArray[np.intp]:
     array: NDArray[Any] = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(f"{name} must be integers in one dimension; got {array.dtype} {array.shape}")
     return array.astype(np.intp)
-
-
-def _tables(readings: Sequence[LabelReading]) -> _Tables:
-    types = tuple(sorted({reading.type for reading in readings if reading.letter != "O"}))
-    place = {type_: index for index, type_ in enumerate(types)}
-    letter = np.array([reading.letter for reading in readings])  # [Y + 1]
-    inside = letter != "O"
-    type_of = np.array(
-        [place[reading.type] if reading.letter != "O" else -1 for reading in readings],
-        dtype=np.intp,
-    )
-    opens, closes = np.isin(letter, ("B", "S")), np.isin(letter, ("E", "S"))
-    cut = ~inside[:, None] | (type_of[:, None] != type_of) | opens | closes[:, None]
-    begins = inside & cut
-    ends = inside[:, None] & (~inside | begins)
-    return _Tables(types, type_of, begins, ends)

@@ -6,7 +6,7 @@ p(y | x) = exp(sum of weights of the features that hold) / Z(x)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.models.estimator import Estimator
 from fieldcraft.models.fitting import Fitting
-from fieldcraft.models.inputs import encode, labels_of
-from fieldcraft.models.spans import SpanWindows, as_span
+from fieldcraft.models.inputs import encode, labels_of, sequences_of
+from fieldcraft.models.spans import span_probabilities
 from fieldcraft.optimisers import LBFGS, OWLQN
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.potentials import ChainWeights
@@ -27,6 +27,10 @@ from fieldcraft.priors import Prior
 from fieldcraft.structures import queries
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.threads import resolve_jobs
+
+if TYPE_CHECKING:
+    from fieldcraft.inspection import Explanation, Inspection
+    from fieldcraft.models.text import TextSpan
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +53,7 @@ class ChainCRF(Estimator):
     gazetteers : for templates that name them
     hash_size : hash attributes into so many ids instead of remembering them
     edge_prefix : free features whose name begins so are seen with the label pair
+    tokenizer : how predict_text cuts strings: "words", "whitespace", "characters" or a Tokenizer
     n_jobs : threads; None uses all allowed cores
     random_state : seed of sample()
     verbose : show progress
@@ -89,6 +94,7 @@ class ChainCRF(Estimator):
         gazetteers: Any = None,
         hash_size: int | None = None,
         edge_prefix: str | None = None,
+        tokenizer: Any = "words",
         n_jobs: int | None = None,
         random_state: int = 0,
         verbose: bool = False,
@@ -105,6 +111,7 @@ class ChainCRF(Estimator):
         self.gazetteers = gazetteers
         self.hash_size = hash_size
         self.edge_prefix = edge_prefix
+        self.tokenizer = tokenizer
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -141,7 +148,8 @@ class ChainCRF(Estimator):
         feature_mask : [F] True for weights that may differ from zero, or a function of the feature index
         snapshot : file to which the training state is written every ``snapshot_every`` iterations
         resume : go on from ``snapshot``
-        callbacks : called with each iteration's record; True stops
+        callbacks : called with each iteration's record; True stops. Methods ``begin(encoder, features,
+            max_iterations)`` and ``end(reason)``, where it has them, are called before and after
         """
         if X_dev is None and y_dev is not None:
             raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
@@ -238,21 +246,71 @@ class ChainCRF(Estimator):
         labelling, not longer and not shorter; else that all its positions have the label.
         """
         encoded, potentials = self._apply(X)
-        lengths = np.diff(encoded.offsets)
-        if len(spans) != len(lengths):
-            raise InputError(
-                f"{len(spans)} lists of spans for {len(lengths)} sequences; give one list for each"
-            )
-        asked = [(i, as_span(span, i)) for i, listed in enumerate(spans) for span in listed]
-        windows = SpanWindows(self.classes_.tolist())
-        cases = [windows.of(*span, int(lengths[i])) for i, span in asked]
-        found = iter(queries.spans(potentials, [i for i, _ in asked], cases, self._jobs()))
-        return [[next(found) for _ in listed] for listed in spans]
+        return span_probabilities(potentials, encoded.offsets, self.classes_.tolist(), spans, self._jobs())
+
+    def predict_text(
+        self, strings: Iterable[str], *, to_sequence: Callable[[list[str]], Any] | None = None
+    ) -> list[list[TextSpan]]:
+        """Spans in raw strings: per string a list of ``TextSpan(start, end, label, text, probability)``.
+
+        Positions count characters. The ``tokenizer`` cuts the strings into words; ``to_sequence`` turns
+        the words of one string into a sequence as X would hold it, where words alone are not enough.
+        """
+        from fieldcraft.models.text import predict_text
+
+        self._require_fitted()
+        return predict_text(self, strings, to_sequence)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Token accuracy."""
         gold = labels_of(X, y)
         return float(resolve_metric("token_accuracy", gold)(gold, list(self.predict(X))))
+
+    # -- reasons ----------------------------------------------------------------------------------
+
+    def inspect(
+        self,
+        *,
+        top: int = 20,
+        label: str | None = None,
+        attribute: str | None = None,
+        template: str | None = None,
+    ) -> Inspection:
+        """What the model learnt: transitions, strongest features, templates.
+
+        Parameters
+        ----------
+        top : how many features to list, for and against
+        label : only features with this label
+        attribute : only attributes of this name; with ``*`` and ``?`` for other characters; or a part of it
+        template : only features of this template, or of those that match
+        """
+        from fieldcraft.inspection.overview import inspect_model
+
+        self._require_fitted()
+        return inspect_model(self, top=top, label=label, attribute=attribute, template=template)
+
+    def explain(
+        self, sequence: Any, *, token: int | None = None, label: str | None = None, top: int = 10
+    ) -> Explanation:
+        """Why one sequence is labelled so: each feature's vote between a token's label and the runner-up.
+
+        Parameters
+        ----------
+        sequence : one element of X, or a Sequence of a corpus
+        token : position of the token to explain; None for all
+        label : contrast with this label instead of the runner-up
+        top : how many votes to list
+        """
+        from fieldcraft.inspection.explanation import Prediction, explain_sequence
+        from fieldcraft.inspection.observations import only
+
+        self._require_fitted()
+        X = sequences_of(only(sequence), self.encoder_)
+        encoded, potentials = self._apply(X)
+        marginals = queries.node_marginals(potentials, self._jobs())
+        prediction = Prediction(encoded, self._states(potentials), marginals)
+        return explain_sequence(self, X, prediction, token=token, label=label, top=top)
 
     # -- persistence ------------------------------------------------------------------------------
 

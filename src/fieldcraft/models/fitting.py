@@ -7,6 +7,7 @@ failure or a second Ctrl-C leaves it as it was.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,9 @@ class Fitting:
         )
         index = design.index
         del design
+        if self.crf.verbose:
+            control["callbacks"] += (Progress(self.optimiser.max_iterations),)
+        _tell(control["callbacks"], "begin", encoder, index, self.optimiser.max_iterations)
         outcome = self._minimise(problem, control, resumed)
         del problem  # what answers need is built next, in the room that this leaves
         self._settle(encoder, index, outcome)
@@ -102,13 +106,14 @@ class Fitting:
 
     def _minimise(self, problem: ChainProblem, control: dict[str, Any], resumed: Any) -> Outcome:
         """Run the loop; what only it needs is gone when it returns."""
-        progress = Progress(self.optimiser.max_iterations) if self.crf.verbose else None
-        shown = (*control.pop("callbacks"), *((progress,) if progress else ()))
         run = self.optimiser.start(problem, np.zeros(problem.n_variables))
         release_memory()
-        outcome = Loop(run, Control(callbacks=shown, **control)).go(resumed)
-        if progress:
-            progress.close(outcome.reason)
+        reason = "by an error"
+        try:
+            outcome = Loop(run, Control(**control)).go(resumed)
+            reason = outcome.reason
+        finally:
+            _tell(control["callbacks"], "end", reason)
         return outcome
 
     def _settle(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> None:
@@ -149,6 +154,13 @@ class Fitting:
             return float(metric(gold, decode(scorer.apply(encoded), n_jobs), encoded.offsets))
 
         return score
+
+
+def _tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:
+    """Call the method of this name on those callbacks that have one."""
+    for callback in callbacks:
+        if hasattr(callback, event):
+            getattr(callback, event)(*facts)
 
 
 def _digest(

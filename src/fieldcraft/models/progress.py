@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from fieldcraft.optimisers.loop import Record
 
@@ -14,17 +14,14 @@ class Progress:
     def __init__(self, max_iterations: int, stream: TextIO | None = None) -> None:
         self.max_iterations = max_iterations
         self.stream = stream if stream is not None else sys.stderr
-        self.live = self.stream.isatty()
-        self._width = 0
+        self._bar: Any = None
 
     def __call__(self, record: Record) -> None:
         line = self.line(record)
-        if self.live:
-            self.stream.write("\r" + line.ljust(self._width))
-            self._width = len(line)
+        if self.stream.isatty():
+            self._renew(record.iteration, line)
         else:
-            self.stream.write(line + "\n")
-        self.stream.flush()
+            print(line, file=self.stream, flush=True)
 
     def line(self, record: Record) -> str:
         """Iteration, objective, gradient norm, held-out score, time, time left at the most."""
@@ -41,7 +38,25 @@ class Progress:
         parts.append(f"{record.seconds:.1f} s, at most {left:.0f} s left")
         return "  ".join(parts)
 
-    def close(self, reason: str) -> None:
+    def _renew(self, iteration: int, line: str) -> None:
+        if self._bar is None:
+            self._bar = _bar(self.stream)
+            self._bar.add_task(line, total=self.max_iterations)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=iteration, description=line, refresh=True)
+
+    def end(self, reason: str) -> None:
         """The last line says why training stopped."""
-        self.stream.write(("\n" if self.live else "") + f"stopped: {reason}\n")
-        self.stream.flush()
+        if self._bar is not None:
+            self._bar.stop()
+        print(f"stopped: {reason}", file=self.stream, flush=True)
+
+
+def _bar(stream: TextIO) -> Any:
+    """A bar and the line; it has no thread of its own, each iteration renews it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(bar_width=16), TextColumn("{task.description}", markup=False))
+    return Bar(*columns, console=Console(file=stream), auto_refresh=False)

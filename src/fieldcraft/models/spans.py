@@ -9,7 +9,8 @@ Labels that are no scheme: every position has the label.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from fieldcraft.corpus import Span
 from fieldcraft.corpus.schemes import is_tag_set
 from fieldcraft.errors import InputError
+from fieldcraft.structures import queries
 
 LETTERS = {"B": "B", "I": "I", "E": "E", "L": "E", "S": "S", "U": "S"}
 OPENS, CLOSES = ("B", "S"), ("E", "S")
@@ -40,12 +42,35 @@ def as_span(given: Any, sequence: int) -> Span:
         raise InputError(f"sequence {sequence}: {given!r} is not a span; give (start, end, label)") from None
 
 
+def span_probabilities(
+    potentials: Any,
+    offsets: NDArray[np.int64],
+    labels: Sequence[str],
+    spans: Sequence[Iterable[Any]],
+    n_jobs: int,
+) -> list[list[float]]:
+    """Probability of each span; ``spans`` has a list of (start, end, label) per sequence."""
+    lengths = np.diff(offsets).tolist()
+    if len(spans) != len(lengths):
+        raise InputError(f"{len(spans)} lists of spans for {len(lengths)} sequences; give one list for each")
+    asked = [(i, as_span(span, i)) for i, listed in enumerate(spans) for span in listed]
+    windows = SpanWindows(labels)
+    cases = [windows.of(*span, lengths[i]) for i, span in asked]
+    found = iter(queries.spans(potentials, [i for i, _ in asked], cases, n_jobs))
+    return [[next(found) for _ in listed] for listed in spans]
+
+
 class SpanWindows:
     """Windows of spans over a set of labels."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.labels = list(labels)
         self.tagged = is_tag_set(self.labels)
+        self._rows: dict[tuple[str, str], NDArray[np.bool_]] = {}  # what _tags has found
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return {name.partition("-")[2] for name in self.labels} if self.tagged else set(self.labels)
 
     def of(self, start: int, end: int, label: str, length: int) -> list[Window]:
         """Disjoint windows for the span [start, end) of ``label`` in a sequence of ``length``."""
@@ -53,11 +78,10 @@ class SpanWindows:
             raise InputError(
                 f"span ({start}, {end}, {label!r}): positions must satisfy 0 <= start < end <= {length}"
             )
-        known = {name.partition("-")[2] for name in self.labels} if self.tagged else set(self.labels)
-        if label not in known:
+        if label not in self._known:
             raise InputError(
                 f"span ({start}, {end}, {label!r}): the model knows no such label; "
-                f"it knows {', '.join(sorted(known - {''}))}"
+                f"it knows {', '.join(sorted(self._known - {''}))}"
             )
         if not self.tagged:
             return [Window(start, np.tile(self._names(lambda name: name == label), (end - start, 1)))]
@@ -84,8 +108,11 @@ class SpanWindows:
 
     def _tags(self, X: str, letters: str) -> NDArray[np.bool_]:
         """Labels of type X (a bare letter has the empty type) with one of the letters B I E S."""
-        pairs = ((*name.partition("-"),) for name in self.labels)
-        return np.array([type_ == X and LETTERS.get(tag, "-") in letters for tag, _, type_ in pairs])
+        if (X, letters) not in self._rows:
+            pairs = ((*name.partition("-"),) for name in self.labels)
+            row = np.array([type_ == X and LETTERS.get(tag, "-") in letters for tag, _, type_ in pairs])
+            self._rows[X, letters] = row
+        return self._rows[X, letters]
 
     def _names(self, wanted: object) -> NDArray[np.bool_]:
         assert callable(wanted)

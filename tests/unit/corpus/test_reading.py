@@ -224,7 +224,7 @@ WRONG = [
     ("a b\n", {"label": 2}, r":1: label column 2 is not one of 2 columns"),
     ("a b\n", {"columns": "w w"}, r":1: .*occurs twice"),
     ("a b\n", {"format": "conl"}, r"format 'conl' is unknown; use auto or one of columns"),
-    ("a b\n", {"separator": ","}, r"separator ',' is unknown"),
+    ("a b\n", {"separator": "::"}, r"separator '::' is unknown"),
     ("a b\n", {"docstart": "drop"}, r"docstart='drop' is unknown; use skip or keep"),
     ("a b\n", {"encoding": "utf-9"}, r"encoding 'utf-9' is unknown"),
     ("a b\n", {"sequence": "id"}, r"sequence= is for tables"),
@@ -282,3 +282,37 @@ def test_public_corpora_have_their_published_sizes(data_file, name, options, n_s
     corpus = fc.read(data_file(name), **options)
     assert isinstance(corpus, Corpus)
     assert (len(corpus), corpus.n_tokens) == (n_sequences, n_tokens)
+
+
+@pytest.mark.parametrize(("width", "labels"), [(3, ["B-LOC"]), (2, None)])
+def test_a_label_column_that_may_lack(width, labels):
+    line = " ".join(["Rome", "NNP", "B-LOC"][:width]) + "\n"
+    corpus = read(io.StringIO(line), columns="word pos ner", label="ner", optional_label=True)
+    assert corpus[0].columns == {"word": ["Rome"], "pos": ["NNP"]}
+    assert corpus[0].labels == labels
+
+
+def test_a_label_key_that_may_lack():
+    text = '{"word": ["Rome"]}\n'
+    corpus = read(io.StringIO(text), format="jsonl", columns="word ner", label="ner", optional_label=True)
+    assert (corpus[0].columns, corpus[0].labels) == ({"word": ["Rome"]}, None)
+
+
+def test_a_stream_tells_what_it_found():
+    stream = read(io.StringIO("Rome\tNNP\n"), lazy=True)
+    list(stream)
+    assert (stream.format, stream.separator) == ("columns", "tab")
+
+
+def test_what_a_slow_source_has_is_read_at_once():
+    """One piece of the source, one batch of lines: nothing waits for more to come."""
+
+    class Slow:
+        pieces: ClassVar = [b"a\n\nb\n\n", b"c\n\n", b"d\n"]
+
+        def read(self, size):
+            return self.pieces.pop(0) if self.pieces else b""
+
+    source = Slow()
+    left = [len(source.pieces) for _ in read(source, lazy=True)]
+    assert left == [2, 2, 1, 0]

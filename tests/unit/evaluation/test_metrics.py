@@ -78,7 +78,8 @@ def test_report_shows_the_scores_in_per_cent():
     assert lines[2].split() == ["PER", "50.00", "100.00", "66.67", "1", "2", "1"]
     assert lines[3].split() == ["micro", "66.67", "100.00", "80.00", "2", "3", "2"]
     assert lines[4].split()[:4] == ["macro", "75.00", "100.00", "83.33"]
-    assert lines[5] == "token accuracy 75.00 (4 tokens), sequence accuracy 66.67 (3 sequences)"
+    assert lines[5].split()[:4] == ["weighted", "75.00", "100.00", "83.33"]
+    assert lines[6] == "token accuracy 75.00 (4 tokens), sequence accuracy 66.67 (3 sequences)"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import warnings
 from collections import Counter, defaultdict
 from itertools import product
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fieldcraft.corpus import schemes
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation import SpanScorer, span_scores
 from oracles import conlleval
@@ -66,6 +68,25 @@ def test_any_letters_also_ill_formed(pairs):
     assert_same_scores(span_scores(gold, predicted), conlleval.tally(gold, predicted))
 
 
+def random_labellings(labels, *, seed, n=1500, noise=0.3):
+    """Ill-formed gold sequences and predictions that share most of their labels."""
+    rng = random.Random(seed)
+    gold = [[rng.choice(labels) for _ in range(rng.randrange(13))] for _ in range(n)]
+    predicted = [[rng.choice(labels) if rng.random() < noise else y for y in row] for row in gold]
+    return gold, predicted
+
+
+@pytest.mark.parametrize(
+    "labels", [IOB, ["O", "I-X", "I-Y", "B-Y"], ALL_LETTERS], ids=["iob2", "iob1", "all"]
+)
+def test_random_ill_formed_sequences(labels):
+    gold, predicted = random_labellings(labels, seed=len(labels))
+    assert_same_scores(span_scores(gold, predicted), conlleval.tally(gold, predicted))
+    for pair in list(zip(gold, predicted))[:300]:
+        one = [[side] for side in pair]
+        assert_same_scores(span_scores(*one), conlleval.tally(*one))
+
+
 @given(labellings(["O", "NN", "VB"]))
 def test_raw_labels_are_spans_of_one_token(pairs):
     gold = [[a for a, _ in pair] for pair in pairs]
@@ -108,6 +129,63 @@ def test_agrees_with_seqeval_on_well_formed_labels(data, lengths):
         assert [row.precision, row.recall, row.f] == pytest.approx(expected, rel=1e-12)
 
 
+SEQEVAL = {"iob1": "BI", "iob2": "BI", "ioe1": "IE", "ioe2": "IE", "iobes": "BIES", "bilou": "BILU"}
+
+
+def assert_equals_seqeval(scores, gold, predicted, *, tolerance=1e-12, **how):
+    from seqeval.metrics.sequence_labeling import precision_recall_fscore_support as lenient
+    from seqeval.metrics.v1 import precision_recall_fscore_support as strict
+
+    function = strict if how else lenient
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # seqeval warns where a quotient has no divisor
+        for average, beta in product(("micro", "macro", "weighted"), (0.5, 1.0, 2.0)):
+            expected = function(gold, predicted, average=average, beta=beta, **how)
+            row = scores.of(average=average)
+            found = [row.precision, row.recall, scores.f_score(average=average, beta=beta)]
+            assert found == pytest.approx(expected[:3], rel=tolerance)
+        by_type = function(gold, predicted, average=None, **how)
+    rows = scores.by_type.values()
+    assert [row.gold for row in rows] == list(by_type[3])
+    assert [row.f for row in rows] == pytest.approx(list(by_type[2]), rel=tolerance)
+
+
+@pytest.mark.parametrize("scheme", SEQEVAL)
+def test_strict_mode_is_seqevals_on_ill_formed_labels(scheme):
+    import seqeval.scheme
+
+    labels = ["O", *(f"{letter}-{type_}" for letter in SEQEVAL[scheme] for type_ in ("X", "Y"))]
+    how = {"scheme": getattr(seqeval.scheme, scheme.upper())}
+    gold, predicted = random_labellings(labels, seed=7)
+    assert_equals_seqeval(span_scores(gold, predicted, mode="strict", scheme=scheme), gold, predicted, **how)
+    for first in range(0, 300, 3):
+        few = gold[first : first + 3], predicted[first : first + 3]
+        scores = span_scores(*few, mode="strict", scheme=scheme)
+        if scores.by_type:
+            assert_equals_seqeval(scores, *few, **how)
+
+
+@pytest.mark.parametrize("scheme", ["iob1", "iob2", "iobes", "bilou"])
+def test_well_formed_labels_score_alike_strict_or_not(scheme):
+    import seqeval.scheme
+
+    gold, predicted = (
+        schemes.convert(side, "conlleval", scheme) for side in random_labellings(IOB, seed=3, n=400)
+    )
+    scores = span_scores(gold, predicted)
+    assert scores == span_scores(gold, predicted, mode="strict", scheme=scheme.upper())
+    assert_equals_seqeval(scores, gold, predicted, scheme=getattr(seqeval.scheme, scheme.upper()))
+    if scheme != "bilou":  # which seqeval reads in strict mode only
+        assert_equals_seqeval(scores, gold, predicted)
+
+
+def test_strict_mode_drops_what_the_scheme_does_not_allow():
+    gold, predicted = [["B-X", "I-X", "O", "B-X"]], [["I-X", "I-X", "O", "B-X"]]
+    assert span_scores(gold, predicted).micro.correct == 2
+    strict = span_scores(gold, predicted, mode="strict", scheme="iob2").micro
+    assert (strict.gold, strict.predicted, strict.correct) == (2, 1, 1)
+
+
 def test_spans_never_cross_sequences_and_empty_ones_are_skipped():
     scorer = SpanScorer(["O", "I-X"])
     spans = scorer.spans([1, 1, 1], offsets=[0, 0, 1, 1, 3, 3])
@@ -128,6 +206,13 @@ def test_nothing_to_score_gives_zero_not_nan():
     [
         (lambda: span_scores([["NN"]], [["NN"]]), "label 'NN' is neither O nor"),
         (lambda: span_scores([["O"]], [["O"]], scheme="iob9"), "scheme='iob9' is not one of"),
+        (lambda: span_scores([["O"]], [["O"]], mode="stern"), "mode='stern' is not one of lenient, strict"),
+        (lambda: span_scores([["O"]], [["O"]], mode="strict"), "needs scheme= one of iob1, iob2"),
+        (
+            lambda: span_scores([["S-X"]], [["O"]], mode="strict", scheme="iob2"),
+            "'S-X' does not belong to scheme iob2",
+        ),
+        (lambda: span_scores(["O"], ["O"]), "gold labels, sequence 0: 'O' is a string"),
         (lambda: span_scores([["O"]], [["O", "O"]]), "sequence 0: 2 predicted labels"),
         (lambda: span_scores([["O"]], []), "0 predicted sequences where gold has 1"),
         (lambda: SpanScorer(["O"]).f([1], [0], offsets=[0, 1]), r"label ids must lie in 0\.\.0"),

@@ -6,9 +6,9 @@
     -DOCSTART- -X- O
 
 `separator`: `blank` (runs of blanks and tabs), `tab` (one tab; fields may hold blanks and may
-be empty), `auto` (tab if the first line has one). `docstart`: `skip` drops lines that open with
--DOCSTART- (they still end a sequence), `keep` reads them as tokens. `comment`: lines with this
-prefix are dropped.
+be empty), `auto` (tab if the first line has one), or another single character (read, not
+written). `docstart`: `skip` drops lines that open with -DOCSTART- (they still end a sequence),
+`keep` reads them as tokens. `comment`: lines with this prefix are dropped.
 Hazard: only the blank and the tab part fields; no-break and ideographic spaces belong to tokens.
 """
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
+from operator import methodcaller
 
 from fieldcraft.corpus.formats.context import (
     Batches,
@@ -33,14 +34,23 @@ from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.errors import CorpusError
 
 DOCSTART = "-DOCSTART-"
+_OPENS_DOCUMENT = methodcaller("startswith", DOCSTART)
 
 
 def _at_tabs(line: str) -> list[str]:
     return line.rstrip(" \t\r").split("\t")
 
 
+_FIELDS = re.compile(r"[^ \t\r]+")
+
+
+def _at_blanks(line: str) -> list[str]:
+    # in a printable line the blank is the only white space, and split is several times quicker
+    return line.split() if line.isprintable() else _FIELDS.findall(line)
+
+
 _SPLITTERS: dict[str, Callable[[str], list[str]]] = {
-    "blank": re.compile(r"[^ \t\r]+").findall,
+    "blank": _at_blanks,
     "tab": _at_tabs,
 }
 _JOINERS = {"blank": " ", "tab": "\t"}
@@ -54,12 +64,14 @@ def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
     split = None
     names: tuple[str, ...] = ()
     for lines, numbers in _documents(all_blocks(batches, comment=job.comment), job):
-        split = split or _splitter(job.separator, lines[0])
+        if split is None:
+            job.separator = _separator(job.separator, lines[0])
+            split = _splitter(job.separator)
         rows = [split(line) for line in lines]
         if job.layout is None:
             where = f"{job.source.name}:{numbers[0]}"
-            names = job.columns or tuple(f"c{index}" for index in range(len(rows[0])))
-            job.layout = choose(names, None, job.label, where)
+            names = _names(job, len(rows[0]))
+            job.layout = choose(names, None, job.label, where, optional=job.optional_label)
         values = transposed(rows)
         if values is None or len(values) != len(names):
             raise _ragged(rows, numbers, len(names), job)
@@ -76,11 +88,35 @@ def write(rows: Iterable[Row], plan: WritePlan) -> Iterator[str]:
         columns = [values[name] for name in plan.fields]
         if not columns or not columns[0]:
             raise plan.error(index, "is empty, which column files cannot hold; write jsonl")
-        for name, column in zip(plan.fields, columns):
-            forbidden = last if name == plan.fields[-1] else free
-            if any(map(forbidden.search, column)):
-                raise _unwritable(plan, index, name, column, forbidden)
-        yield "\n".join([*map(joint.join, zip(*columns)), "", ""])
+        text = "\n".join(map(joint.join, zip(*columns)))
+        if _suspicious(text, columns, joint):
+            for name, column in zip(plan.fields, columns):
+                forbidden = last if name == plan.fields[-1] else free
+                if any(map(forbidden.search, column)):
+                    raise _unwritable(plan, index, name, column, forbidden)
+        yield text + "\n\n"
+
+
+def _suspicious(text: str, columns: list[list[str]], joint: str) -> bool:
+    """Whether a field may be unwritable: a quick look at the whole that misses nothing."""
+    size, width = len(columns[0]), len(columns)
+    return (
+        text.count("\n") != size - 1
+        or text.count(joint) != size * (width - 1)
+        or "\r" in text
+        or (joint == " " and "\t" in text)
+        or (joint == "\t" and (" \n" in text or text.endswith(" ")))
+        or any("" in column for column in columns)
+    )
+
+
+def _names(job: ReadJob, width: int) -> tuple[str, ...]:
+    """The names of the columns; without the labels' where these may lack and the width says so."""
+    names = job.columns or tuple(f"c{index}" for index in range(width))
+    labels = (job.label,) if isinstance(job.label, (str, int)) else tuple(job.label or ())
+    if job.optional_label and width == len(names) - len(labels):
+        return tuple(name for name in names if name not in labels)
+    return names
 
 
 def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
@@ -91,7 +127,7 @@ def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
     if job.docstart != "skip":
         raise CorpusError(f"docstart={job.docstart!r} is unknown; use skip or keep")
     for lines, numbers in blocks:
-        if not any(line.startswith(DOCSTART) for line in lines):
+        if not any(map(_OPENS_DOCUMENT, lines)):
             yield lines, numbers
             continue
         start = 0
@@ -102,11 +138,17 @@ def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
                 start = end + 1
 
 
-def _splitter(separator: str, first: str) -> Callable[[str], list[str]]:
-    if separator == "auto":
-        separator = "tab" if "\t" in first.rstrip(" \t\r") else "blank"
+def _separator(given: str, first: str) -> str:
+    if given == "auto":
+        return "tab" if "\t" in first.rstrip(" \t\r") else "blank"
+    return given
+
+
+def _splitter(separator: str) -> Callable[[str], list[str]]:
+    if len(separator) == 1 and separator > " ":
+        return lambda line: line.rstrip("\r").split(separator)
     if separator not in _SPLITTERS:
-        raise CorpusError(f"separator {separator!r} is unknown; use auto, blank or tab")
+        raise CorpusError(f"separator {separator!r} is unknown; use auto, blank, tab or one character")
     return _SPLITTERS[separator]
 
 

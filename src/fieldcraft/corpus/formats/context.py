@@ -31,6 +31,8 @@ class ReadJob:
     separator: str = "auto"
     docstart: str = "skip"
     comment: str | None = None
+    optional_label: bool = False  # whether sources without the label column are read too
+    format: str = ""  # the reader's name, once it is known
     layout: Layout | None = None
 
 

@@ -31,7 +31,7 @@ def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
         where = f"{job.source.name}:{number}"
         if job.layout is None:
             names = [name for name in record if name != ATTRIBUTES and _strings(record[name]) is not None]
-            job.layout = choose(names, job.columns, job.label, where)
+            job.layout = choose(names, job.columns, job.label, where, optional=job.optional_label)
         yield _sequence(record, job.layout, where)
 
 

@@ -1,0 +1,17 @@
+"""The command line: a file per command; each is thin and calls what Python users call.
+
+Habits: data goes to standard output, everything else to standard error; `-` is standard input or
+output. Exit codes: 0 done, 1 refused (one line says why), 2 wrong usage, 130 after Ctrl-C, 141
+when the reader of our output went away.
+Hazard: `fieldcraft --help` must stay quick, so modules here import NumPy and the rest of the house
+only inside functions.
+"""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """The entry point of the command `fieldcraft`."""
+    from fieldcraft.cli.app import app
+
+    app(prog_name="fieldcraft")

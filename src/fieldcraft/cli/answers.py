@@ -1,0 +1,137 @@
+"""What `tag` says of a batch: columns of labels and probabilities, or one JSON object per sequence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.corpus import Corpus, Sequence, Span, schemes, write
+from fieldcraft.errors import InputError
+
+ABSENT = "_"  # in a column of the N-th best labelling where there are fewer than N
+ONE_PLACE = ("conllu", "attributes")  # formats where the prediction takes the label's place
+
+
+class Answers:
+    """Answers of one model, as much of them as was asked for."""
+
+    def __init__(self, crf: Any, *, confidence: bool, marginals: bool, k_best: int | None) -> None:
+        self.crf = crf
+        self.confidence = confidence
+        self.marginals = marginals
+        self.k_best = k_best
+        self.names: list[str] = crf.classes_.tolist()
+        self.place = {name: i for i, name in enumerate(self.names)}
+
+    def write(self, stream: Any, sequences: list[Sequence], target: Any) -> None:
+        """The sequences as they came, with columns of answers behind them."""
+        batch = _corpus(stream, [sequence for sequence in sequences if len(sequence)])
+        columns = self._columns(batch)
+        if stream.format in ONE_PLACE and len(columns) > 1:
+            raise InputError(
+                f"{stream.source}: {stream.format} files have room for one predicted label; "
+                "ask for probabilities and further labellings with --json"
+            )
+        separator = stream.separator if stream.format == "columns" else "blank"
+        write(
+            batch,
+            target,
+            format=stream.format,
+            predicted=columns,
+            separator=separator if separator in ("blank", "tab") else "tab",
+        )
+
+    def write_json(self, stream: Any, sequences: list[Sequence], target: Any) -> None:
+        """One object a line: the columns, the predicted labels, and what else was asked for."""
+        batch = _corpus(stream, sequences)
+        records = self._records(batch)
+        lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+        target.write("".join(lines).encode())
+
+    def _columns(self, batch: Corpus) -> dict[str, Any]:
+        if self.k_best:
+            return self._k_best_columns(batch)
+        labels = self.crf.predict(batch)
+        columns = {"predicted": labels}
+        if not self.confidence and not self.marginals:
+            return columns
+        probabilities = self.crf.predict_proba(batch)
+        if self.confidence:
+            chosen = (self._chosen(*pair).tolist() for pair in zip(labels, probabilities))
+            columns["confidence"] = [[f"{p:.6f}" for p in row] for row in chosen]
+        for y, name in enumerate(self.names if self.marginals else ()):
+            columns[f"p({name})"] = [[f"{name}:{p:.6f}" for p in rows[:, y]] for rows in probabilities]
+        return columns
+
+    def _k_best_columns(self, batch: Corpus) -> dict[str, Any]:
+        if self.confidence or self.marginals:
+            raise InputError("--k-best with --confidence or --marginals needs --json; add it")
+        assert self.k_best is not None
+        found = self.crf.k_best(batch, self.k_best)
+        columns: dict[str, Any] = {}
+        for rank in range(self.k_best):
+            columns[f"predicted.{rank + 1}"] = [
+                paths[rank][0] if rank < len(paths) else [ABSENT] * len(paths[0][0]) for paths in found
+            ]
+        return columns
+
+    def _records(self, batch: Corpus) -> list[dict[str, Any]]:
+        labels = self.crf.predict(batch)
+        records = [
+            {**(sequence.info or {}), **sequence.columns, **sequence.label_columns(*batch.label_names[:1])}
+            for sequence in batch
+        ]
+        for record, row in zip(records, labels):
+            record["predicted"] = row
+        if schemes.is_tag_set(self.names):
+            self._add_spans(records, batch, labels)
+        if self.confidence:
+            for record, p in zip(records, np.exp(self.crf.log_probability(batch, list(labels)))):
+                record["probability"] = round(float(p), 6)
+        if self.confidence or self.marginals:
+            self._add_probabilities(records, labels, self.crf.predict_proba(batch))
+        if self.k_best:
+            for record, paths in zip(records, self.crf.k_best(batch, self.k_best)):
+                record["k_best"] = [
+                    {"labels": path, "probability": round(float(np.exp(log_p)), 6)} for path, log_p in paths
+                ]
+        return records
+
+    def _add_probabilities(self, records: list[dict[str, Any]], labels: Any, probabilities: Any) -> None:
+        for record, row, p in zip(records, labels, probabilities):
+            if self.confidence:
+                record["confidence"] = self._chosen(row, p).round(6).tolist()
+            if self.marginals:
+                record["marginals"] = [dict(zip(self.names, token)) for token in p.round(6).tolist()]
+
+    def _add_spans(self, records: list[dict[str, Any]], batch: Corpus, labels: Any) -> None:
+        spans = [schemes.spans(row) for row in labels]
+        probabilities = self.crf.span_probability(batch, spans) if self.confidence else spans
+        for record, sequence, listed, sure in zip(records, batch, spans, probabilities):
+            record["spans"] = [_span(span, sequence) for span in listed]
+            for shown, p in zip(record["spans"], sure if self.confidence else ()):
+                shown["probability"] = round(float(p), 6)
+
+    def _chosen(self, labels: list[str], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probability of each label that was chosen [T]."""
+        at = np.fromiter(map(self.place.__getitem__, labels), np.intp, len(labels))
+        return np.asarray(probabilities[np.arange(len(labels)), at])
+
+
+def _corpus(stream: Any, sequences: list[Sequence]) -> Corpus:
+    label = stream.label_names[0] if len(stream.label_names) == 1 else None
+    return Corpus(sequences, label=label, fields=stream.fields, source=stream.source)
+
+
+def _span(span: Span, sequence: Sequence) -> dict[str, Any]:
+    """A span in tokens; in characters where the sequence knows its text and its tokens' places."""
+    info = sequence.info or {}
+    if "offsets" in info:
+        start, end = info["offsets"][span.start][0], info["offsets"][span.end - 1][1]
+        return {"start": start, "end": end, "label": span.label, "text": info["text"][start:end]}
+    first = next(iter(sequence.columns.values()), [])
+    shown = {"start": span.start, "end": span.end, "label": span.label}
+    return {**shown, "text": " ".join(first[span.start : span.end])} if first else shown

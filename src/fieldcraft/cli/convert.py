@@ -1,0 +1,99 @@
+"""`fieldcraft convert`: from one format or label scheme to another, batch by batch."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fieldcraft.cli.options import READING, WRITING, Quiet, Reading, named
+from fieldcraft.errors import CorpusError
+
+EXAMPLES = [
+    "fieldcraft convert train.conll train.jsonl --columns word,pos,ner --label ner",
+    "fieldcraft convert train.conll iobes.conll --scheme-to iobes",
+    "fieldcraft convert train.conll - --to jsonl | head -1",
+]
+
+_FORMATS = named("fieldcraft.corpus.formats", "FORMATS", "auto")
+_SCHEMES = named("fieldcraft.corpus.schemes", "SCHEMES")
+
+
+def convert(
+    source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is standard input.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is standard output.")],
+    *,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", help="Format of IN, as --format.", rich_help_panel=READING, **_FORMATS),
+    ] = None,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Format of OUT; auto goes by its name and is columns otherwise.",
+            rich_help_panel=WRITING,
+            **_FORMATS,
+        ),
+    ] = "auto",
+    scheme_from: Annotated[
+        str | None,
+        typer.Option(
+            help="Scheme that the labels must follow: io, iob1, iob2, iobes or bilou.",
+            rich_help_panel=READING,
+            **_SCHEMES,
+        ),
+    ] = None,
+    scheme_to: Annotated[
+        str | None,
+        typer.Option(
+            help="Scheme to spell the labels in: io, iob1, iob2, iobes or bilou.",
+            rich_help_panel=WRITING,
+            **_SCHEMES,
+        ),
+    ] = None,
+    reading: Reading,
+    quiet: Quiet = False,
+) -> None:
+    """Rewrite a corpus in another format or label scheme, in constant memory."""
+    del quiet
+    from fieldcraft.cli.reading import read_batches
+    from fieldcraft.corpus import Corpus
+    from fieldcraft.corpus import write as write_corpus
+    from fieldcraft.corpus.formats import by_extension
+    from fieldcraft.corpus.sources import extension
+    from fieldcraft.corpus.targets import opened
+
+    arguments = reading.arguments()
+    if from_ is not None:
+        arguments["format"] = from_
+    if scheme_from or scheme_to:
+        arguments.setdefault("label", -1)
+    format = to if to != "auto" else by_extension(extension(target)) or "columns"
+    done = 0
+    with opened(target) as file:
+
+        def write(stream: Any, sequences: list[Any]) -> None:
+            nonlocal done
+            label = stream.label_names[0] if len(stream.label_names) == 1 else stream.label_names or None
+            batch = Corpus(sequences, label=label, fields=stream.fields, source=stream.source)
+            if scheme_from:
+                check_scheme(batch, scheme_from, done)
+            write_corpus(batch.to_scheme(scheme_to) if scheme_to else batch, file, format=format)
+            file.flush()
+            done += len(batch)
+
+        read_batches(source, arguments, write)
+
+
+def check_scheme(batch: Any, scheme: str, before: int) -> None:
+    """Refuse labels that are not well-formed in a scheme; `before` sequences came earlier."""
+    from fieldcraft.corpus import schemes
+
+    found = schemes.validate(batch.labels, scheme)
+    if found:
+        first = found[0]
+        raise CorpusError(
+            f"{batch.source}: sequence {before + first.sequence}, token {first.position}: {first.label!r} "
+            f"where {scheme} wants {first.expected!r}; leave --scheme-from out to read it as conlleval does"
+        )

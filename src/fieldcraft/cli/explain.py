@@ -1,0 +1,65 @@
+"""`fieldcraft explain`: why a token got its label."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from fieldcraft.cli.options import Html, Json, Model, Quiet, Reading
+from fieldcraft.errors import InputError
+
+EXAMPLES = [
+    "fieldcraft explain ner.fc test.conll --sequence 2 --token 0",
+    "fieldcraft explain words.fc --text 'Ada spoke in Zurich .' --top 3",
+    "fieldcraft explain ner.fc test.conll --json",
+]
+SHOWN = "What is shown"
+
+
+def explain(
+    model: Model,
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE]", help="File to read; - or none is standard input.")
+    ] = "-",
+    *,
+    text: Annotated[str | None, typer.Option(help="Explain this raw text instead of a file.")] = None,
+    sequence: Annotated[
+        int, typer.Option(min=0, help="Number of the sequence, from 0.", rich_help_panel=SHOWN)
+    ] = 0,
+    token: Annotated[
+        int | None, typer.Option(min=0, help="Number of the token, from 0.", rich_help_panel=SHOWN)
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Label to compare with; the runner-up by default.", rich_help_panel=SHOWN),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Features per token.", rich_help_panel=SHOWN)] = 10,
+    json: Json = False,
+    html: Html = None,
+    reading: Reading,
+    quiet: Quiet = False,
+) -> None:
+    """Show why tokens got their labels: each feature's vote against the runner-up."""
+    del quiet
+    from fieldcraft.cli.loading import load_model
+    from fieldcraft.cli.reporting import show
+
+    crf = load_model(model, None)
+    chosen = _sequence(crf, file, text, sequence, reading)
+    show(crf.explain(chosen, token=token, label=against, top=top), json=json, html=html)
+
+
+def _sequence(crf: Any, file: str, text: str | None, number: int, reading: Reading) -> Any:
+    from fieldcraft.cli.loading import reading_of
+    from fieldcraft.cli.texts import text_sequence, tokenizer_of, word_column
+    from fieldcraft.corpus import read
+
+    if text is not None:
+        return text_sequence(text, word_column(crf), tokenizer_of(crf))
+    stream = read(file, lazy=True, optional_label=True, **reading_of(crf, reading))
+    found = next(islice(stream, number, None), None)
+    if found is None:
+        raise InputError(f"{stream.source} has no sequence {number}; they are counted from 0")
+    return found

@@ -1,0 +1,31 @@
+"""A model file in, with what the model knows of the files it was trained on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldcraft.cli.options import Reading
+from fieldcraft.errors import CorpusError, ModelFileError
+
+
+def load_model(path: str, jobs: int | None) -> Any:
+    """The model in a file, set to use so many threads."""
+    from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.models.persistence import load
+
+    model = load(path)
+    if not isinstance(model, ChainCRF):
+        raise ModelFileError(f"{path} holds a {type(model).__name__}; this command wants a chain model")
+    model.n_jobs = jobs
+    return model
+
+
+def reading_of(model: Any, reading: Reading) -> dict[str, Any]:
+    """Arguments of `fc.read` for files like those that the model was trained on; options go first."""
+    known = getattr(model, "source_", None) or {}
+    given = {**known, **reading.arguments()}
+    if "label" not in given and "columns" not in given and given.get("format") != "attributes":
+        raise CorpusError(
+            "the model does not say how its files are read; pass --columns (and --label, --format)"
+        )
+    return given

@@ -1,0 +1,143 @@
+"""Options that several commands share, each defined once; groups of them are dataclasses.
+
+A command takes a group as one parameter; `expanded` shows the command-line parser its fields instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+READING, RUNNING, WRITING = "Reading", "Running", "Writing"
+
+
+def named(module: str, table: str, *extra: str) -> dict[str, Any]:
+    """Settings of an option whose value is a name in a table, loaded when it is needed."""
+
+    def names() -> list[str]:
+        return [*extra, *getattr(import_module(module), table)]
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in names():
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(names())}")
+        return value
+
+    return {"callback": check, "autocompletion": names}
+
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", help="Threads; all allowed cores by default.", min=1, rich_help_panel=RUNNING
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of every random choice.", rich_help_panel=RUNNING)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.", rich_help_panel=RUNNING)
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.", rich_help_panel=WRITING)]
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output", "-o", help="File to write; - is standard output, .gz is packed.", rich_help_panel=WRITING
+    ),
+]
+Html = Annotated[
+    str | None,
+    typer.Option("--html", metavar="FILE", help="Write a web page to a file.", rich_help_panel=WRITING),
+]
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file that `train` wrote.", show_default=False)
+]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="[FILES]", help="Files to read; - or none is standard input.", show_default=False),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", help="Score by this metric.", **named("fieldcraft.evaluation.metrics", "METRICS", "auto")
+    ),
+]
+
+
+@dataclass
+class Reading:
+    """How files are read: the arguments of `fc.read`; None leaves a thing as it is known."""
+
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of the columns, e.g. word,pos,ner.", rich_help_panel=READING, metavar="NAMES"
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the label column; the last one by default.", rich_help_panel=READING, metavar="NAME"
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="auto, columns, conllu, attributes or jsonl.",
+            rich_help_panel=READING,
+            **named("fieldcraft.corpus.formats", "FORMATS", "auto"),
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(help="What parts columns: auto, blank, tab or a character.", rich_help_panel=READING),
+    ] = None
+    docstart: Annotated[
+        str | None, typer.Option(help="skip or keep -DOCSTART- lines.", rich_help_panel=READING)
+    ] = None
+    comment: Annotated[
+        str | None,
+        typer.Option(help="Drop lines that open with this.", rich_help_panel=READING, metavar="PREFIX"),
+    ] = None
+    encoding: Annotated[str | None, typer.Option(help="utf-8 by default.", rich_help_panel=READING)] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """What was given, as arguments of `fc.read`."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if "columns" in given:
+            given["columns"] = self.columns.replace(",", " ").split()  # type: ignore[union-attr]
+        if self.label is not None and self.label.lstrip("-").isdigit():
+            given["label"] = int(self.label)
+        return given
+
+
+def expanded(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with each parameter that is a dataclass replaced by the dataclass's fields."""
+    signature = inspect.signature(function, eval_str=True)
+    taken = signature.parameters.values()
+    groups: dict[str, Any] = {p.name: p.annotation for p in taken if _group_parameters(p.annotation)}
+
+    @functools.wraps(function)
+    def command(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        function(**given)
+
+    parameters = [flat for p in taken for flat in _flattened(p)]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def _flattened(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    inner = _group_parameters(parameter.annotation)
+    for shown in inner or [parameter]:
+        yield shown.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _group_parameters(annotation: Any) -> list[inspect.Parameter]:
+    if not hasattr(annotation, "__dataclass_fields__"):
+        return []
+    return list(inspect.signature(annotation, eval_str=True).parameters.values())

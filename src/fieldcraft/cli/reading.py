@@ -1,0 +1,135 @@
+"""Files in: whole corpora for training and scoring, batches for everything that streams.
+
+A batch ends when it is large enough or when the input has nothing more to give for a moment, so that
+answers to what was read appear before the input ends, and memory does not grow with it.
+Hazard: the moment is noticed inside the reader (`Waiting.read`), while it is asked for its next
+sequence; all earlier ones lie in the batch by then.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from fieldcraft.errors import CorpusError, EmptyCorpusError
+
+if TYPE_CHECKING:
+    from fieldcraft.corpus import Corpus, Sequence, Stream
+
+BATCH_TOKENS = 20_000
+MOMENT = 0.02  # seconds without input after which a batch is closed
+
+
+def read_corpora(files: list[str], arguments: dict[str, Any]) -> tuple[Corpus, dict[str, Any]]:
+    """The sequences of all files as one corpus, and the arguments of `fc.read` that read the like."""
+    from fieldcraft.corpus import Corpus, read
+
+    parts, streams = [], []
+    for name in files:
+        streams.append(read(name, lazy=True, **arguments))
+        parts.append(streams[-1].read())
+        if parts[-1].fields != parts[0].fields:
+            raise CorpusError(
+                f"{name}: columns {', '.join(parts[-1].fields)} where {files[0]} has "
+                f"{', '.join(parts[0].fields)}; files that are read together must have the same ones"
+            )
+    first = parts[0]
+    label = first.label_names[0] if len(first.label_names) == 1 else None
+    whole = Corpus(
+        [sequence for part in parts for sequence in part],
+        label=label,
+        fields=first.fields,
+        source=", ".join(files),
+    )
+    found: dict[str, Any] = {**arguments, "format": streams[0].format, "label": label}
+    if found["format"] == "columns":
+        found["columns"] = list(first.fields)
+    return whole, found
+
+
+def read_batches(
+    name: str, arguments: dict[str, Any], handle: Callable[[Stream, list[Sequence]], None]
+) -> None:
+    """Hand the sequences of a file over, batch by batch; a file without any hands over none."""
+    from fieldcraft.corpus import read
+
+    batch = Batch(handle)
+    batch.stream = read(waiting_input(name, batch.close), lazy=True, **arguments)
+    try:
+        for sequence in batch.stream:
+            batch.add(sequence, len(sequence))
+    except EmptyCorpusError:
+        return
+    batch.close()
+
+
+class Batch:
+    """Items that wait to be handled together."""
+
+    def __init__(self, handle: Callable[[Any, list[Any]], None]) -> None:
+        self.handle = handle
+        self.stream: Any = None
+        self.items: list[Any] = []
+        self.tokens = 0
+
+    def add(self, item: Any, tokens: int) -> None:
+        self.items.append(item)
+        self.tokens += tokens
+        if self.tokens >= BATCH_TOKENS:
+            self.close()
+
+    def close(self) -> None:
+        """Handle what is there."""
+        items, self.items, self.tokens = self.items, [], 0
+        if items:
+            self.handle(self.stream, items)
+
+
+class Waiting:
+    """An input that says so before it waits; `read` gives what is there."""
+
+    def __init__(self, descriptor: int, name: str, before_waiting: Callable[[], None]) -> None:
+        self.descriptor = descriptor
+        self.name = name
+        self.before_waiting = before_waiting
+
+    def read(self, size: int) -> bytes:
+        if not self._ready():
+            self.before_waiting()
+        return os.read(self.descriptor, size)
+
+    def _ready(self) -> bool:
+        try:
+            return bool(select.select([self.descriptor], [], [], MOMENT)[0])
+        except OSError:  # systems that can ask sockets only
+            return False
+
+
+def waiting_input(name: str, before_waiting: Callable[[], None]) -> Any:
+    """Something `fc.read` can read: pipes and terminals tell before they wait, files never do."""
+    if name != "-":
+        return _pipe(name, before_waiting) if _is_pipe(name) else name
+    if sys.stdin is None:
+        raise CorpusError("<stdin>: is closed; give a file, or something to read from")
+    try:
+        return Waiting(sys.stdin.fileno(), "<stdin>", before_waiting)
+    except (OSError, ValueError):  # a replaced standard input has no descriptor
+        return "-"
+
+
+def _is_pipe(name: str) -> bool:
+    try:
+        return not stat.S_ISREG(os.stat(name).st_mode) and not os.path.isdir(name)
+    except OSError:
+        return False
+
+
+def _pipe(name: str, before_waiting: Callable[[], None]) -> Waiting:
+    try:
+        return Waiting(os.open(name, os.O_RDONLY), name, before_waiting)
+    except OSError as error:
+        raise CorpusError(f"{name}: cannot be opened ({error.strerror})") from error

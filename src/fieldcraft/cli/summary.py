@@ -1,0 +1,115 @@
+"""What `train` says on standard error: what it read, what looks wrong in it, how training goes."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import chain
+from typing import Any
+
+from fieldcraft.corpus import Corpus, schemes
+from fieldcraft.models.progress import Progress
+from fieldcraft.optimisers.loop import Record
+
+MOST = 60  # rows of a list that are shown
+
+
+class Report:
+    """Follows one training; given to `fit` as a callback."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self._progress: Progress | None = None
+
+    def corpora(self, train: Corpus, held_out: Corpus | None) -> None:
+        """Sizes and labels of what was read, and warnings."""
+        self._say(_size("read", train))
+        if held_out is not None:
+            self._say(_size("held out", held_out))
+        counts = Counter(chain.from_iterable(train.labels))
+        self._say(f"{len(counts)} labels:")
+        self._list([(f"{n:,}", name) for name, n in counts.most_common()])
+        for warning in warnings(train, held_out, counts):
+            print(f"warning: {warning}", file=sys.stderr)
+
+    def begin(self, encoder: Any, index: Any, max_iterations: int) -> None:
+        """The features that training will weigh, by template."""
+        names = [template.name for template in encoder.templates]
+        counts = Counter(index.template.tolist())
+        self._say(f"{len(index):,} features of {index.n_attributes:,} attributes, by template:")
+        self._list([(f"{counts[t]:,}", "label pairs" if t < 0 else names[t]) for t in sorted(counts)])
+        if not self.quiet:
+            self._progress = Progress(max_iterations)
+
+    def __call__(self, record: Record) -> None:
+        if self._progress:
+            self._progress(record)
+
+    def end(self, reason: str) -> None:
+        if self._progress:
+            self._progress.end(reason)
+
+    def saved(self, crf: Any, path: str) -> None:
+        kept = int((crf.weights_ != 0).sum())
+        self._say(f"wrote {path}: {kept:,} weights, {len(crf.classes_)} labels, {crf.n_iter_} iterations")
+
+    def _list(self, rows: list[tuple[str, str]]) -> None:
+        for number, name in rows[:MOST]:
+            self._say(f"{number:>12}  {name}")
+        if len(rows) > MOST:
+            self._say(f"{'':>12}  and {len(rows) - MOST} more")
+
+    def _say(self, line: str) -> None:
+        if not self.quiet:
+            print(line, file=sys.stderr)
+
+
+def warnings(train: Corpus, held_out: Corpus | None, counts: Counter[str]) -> list[str]:
+    """What is allowed but seldom meant."""
+    found = []
+    once = sorted(name for name, n in counts.items() if n == 1)
+    if once:
+        found.append(f"seen only once: {_some('label', once)}")
+    found += _ill_formed(train, counts)
+    if held_out is not None:
+        unseen = sorted({*chain.from_iterable(held_out.labels)} - counts.keys())
+        if unseen:
+            found.append(f"held out but never trained: {_some('label', unseen)}")
+    return [*found, *_repeated(train, held_out)]
+
+
+def _ill_formed(train: Corpus, counts: Counter[str]) -> list[str]:
+    scheme = schemes.detect(train.labels) if schemes.is_tag_set(counts) else None
+    violations = schemes.validate(train.labels, scheme) if scheme else []
+    if not violations:
+        return []
+    first = violations[0]
+    return [
+        f"{len(violations):,} labels break the scheme {scheme}, the first in sequence {first.sequence}, "
+        f"token {first.position}: {first.label} where {first.expected} is expected"
+    ]
+
+
+def _repeated(train: Corpus, held_out: Corpus | None) -> list[str]:
+    seen = Counter(map(_content, train))
+    again = sum(seen.values()) - len(seen)
+    found = [f"{again:,} of {len(train):,} sequences repeat an earlier one"] if again else []
+    leaked = sum(_content(sequence) in seen for sequence in held_out or ())
+    if leaked:
+        found.append(f"{leaked:,} of {len(held_out or ()):,} held-out sequences are in the training data too")
+    return found
+
+
+def _content(sequence: Any) -> int:
+    """Equal for sequences with the same tokens and labels."""
+    attributes = [tuple(sorted(token.items())) for token in sequence.attributes or ()]
+    return hash((*map(tuple, sequence.columns.values()), *attributes, tuple(sequence.label_list())))
+
+
+def _size(what: str, corpus: Corpus) -> str:
+    return f"{what} {corpus.source}: {len(corpus):,} sequences, {corpus.n_tokens:,} tokens"
+
+
+def _some(what: str, names: list[str]) -> str:
+    shown = ", ".join(names[:MOST]) + (" …" if len(names) > MOST else "")
+    return f"{len(names)} {what}{'s' if len(names) > 1 else ''} ({shown})"

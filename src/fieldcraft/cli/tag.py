@@ -1,0 +1,78 @@
+"""`fieldcraft tag`: label files or a stream; constant memory, answers as soon as a sequence is whole."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fieldcraft.cli.options import Files, Jobs, Json, Model, Output, Quiet, Reading
+
+EXAMPLES = [
+    "fieldcraft tag ner.fc test.conll > tagged.conll",
+    "cat test.conll | fieldcraft tag ner.fc --confidence | head -3",
+    "fieldcraft tag ner.fc test.conll --json --k-best 3 -o tagged.jsonl",
+    "echo 'Ada spoke in Zurich .' | fieldcraft tag words.fc --text",
+]
+ANSWERS = "Answers"
+
+Text = Annotated[
+    bool, typer.Option("--text", help="Each line is a raw text, cut into tokens by the model's rule.")
+]
+Confidence = Annotated[
+    bool,
+    typer.Option(
+        "--confidence",
+        help="Add the probability of each label; with --json also of each span and sequence.",
+        rich_help_panel=ANSWERS,
+    ),
+]
+Marginals = Annotated[
+    bool, typer.Option("--marginals", help="Add the probability of every label.", rich_help_panel=ANSWERS)
+]
+KBest = Annotated[
+    int | None,
+    typer.Option("--k-best", metavar="N", min=1, help="Give the N best labellings.", rich_help_panel=ANSWERS),
+]
+
+
+def tag(
+    model: Model,
+    files: Files = ["-"],  # noqa: B006
+    *,
+    text: Text = False,
+    confidence: Confidence = False,
+    marginals: Marginals = False,
+    k_best: KBest = None,
+    json: Json = False,
+    output: Output = "-",
+    reading: Reading,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+) -> None:
+    """Label sequences: the columns that were read, and behind them a column with the predicted labels.
+
+    A gold label column is kept where there is one. `--confidence` adds a column with each label's
+    probability, `--marginals` one per label (LABEL:PROBABILITY), `--k-best N` has N columns of labels.
+    CoNLL-U and attribute files get the prediction in the label's place.
+    """
+    del quiet
+    from fieldcraft.cli.answers import Answers
+    from fieldcraft.cli.loading import load_model, reading_of
+    from fieldcraft.cli.reading import read_batches
+    from fieldcraft.cli.texts import read_texts
+    from fieldcraft.corpus.targets import opened
+
+    crf = load_model(model, jobs)
+    answers = Answers(crf, confidence=confidence, marginals=marginals, k_best=k_best)
+    with opened(output) as target:
+
+        def write(stream: Any, sequences: list[Any]) -> None:
+            (answers.write_json if json else answers.write)(stream, sequences, target)
+            target.flush()
+
+        for name in files:
+            if text:
+                read_texts(name, crf, write, encoding=reading.encoding or "utf-8")
+            else:
+                read_batches(name, {**reading_of(crf, reading), "optional_label": True}, write)

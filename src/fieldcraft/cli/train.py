@@ -1,0 +1,168 @@
+"""`fieldcraft train`: from labelled files to a model file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from fieldcraft.cli.options import READING, Jobs, Metric, Quiet, Reading, Seed, named
+
+EXAMPLES = [
+    "fieldcraft train train.conll --columns word,pos,ner --dev dev.conll -o ner.fc",
+    "cat train.conll | fieldcraft train - --templates 'c0[-1..1]' -o words.fc",
+    "fieldcraft train train.conll --prior laplacian --scale 1 --templates c0 -o small.fc",
+    "fieldcraft train train.jsonl --label ner --snapshot run.snap --resume -o ner2.fc",
+]
+LOOKS, LEARNS, STOPS, KEEPS = "What the model looks at", "How it learns", "When it stops", "The model file"
+
+
+@dataclass
+class Looks:
+    """What the model looks at."""
+
+    templates: Annotated[
+        str,
+        typer.Option(
+            help="A set by name (simple, tagging, entities), a file or a text; 'none' for attribute files.",
+            autocompletion=named("fieldcraft.features.named", "NAMED", "none")["autocompletion"],
+            rich_help_panel=LOOKS,
+        ),
+    ] = "entities"
+    gazetteer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A list of names for the templates.", rich_help_panel=LOOKS),
+    ] = None
+    features: Annotated[
+        str,
+        typer.Option(
+            help="supported, all, all_states or all_transitions.",
+            rich_help_panel=LOOKS,
+            **named("fieldcraft.design", "FEATURES"),
+        ),
+    ] = "supported"
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Leave out features seen less often.", rich_help_panel=LOOKS)
+    ] = 1
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            help="How `tag --text` cuts text: words, whitespace or characters.", rich_help_panel=LOOKS
+        ),
+    ] = None
+
+
+@dataclass
+class Learns:
+    """Prior and optimiser; None leaves a setting at its default."""
+
+    prior: Annotated[
+        str,
+        typer.Option(
+            help="Penalty on weights: gaussian, laplacian, elastic_net or none.",
+            rich_help_panel=LEARNS,
+            **named("fieldcraft.priors", "PRIORS"),
+        ),
+    ] = "gaussian"
+    variance: Annotated[float | None, typer.Option(help="Of the Gaussian part.", rich_help_panel=LEARNS)] = (
+        None
+    )
+    scale: Annotated[float | None, typer.Option(help="Of the Laplacian part.", rich_help_panel=LEARNS)] = None
+    optimiser: Annotated[
+        str,
+        typer.Option(
+            help="auto, lbfgs or owlqn.",
+            rich_help_panel=LEARNS,
+            **named("fieldcraft.optimisers", "OPTIMISERS", "auto"),
+        ),
+    ] = "auto"
+
+
+@dataclass
+class Stops:
+    """Rules that end the training; and going on after it."""
+
+    max_iterations: Annotated[
+        int | None, typer.Option(min=0, help="Stop after so many iterations.", rich_help_panel=STOPS)
+    ] = None
+    patience: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop after so many without a better --dev score.", rich_help_panel=STOPS),
+    ] = None
+    max_seconds: Annotated[
+        float | None, typer.Option(min=0, help="Stop when the time is up.", rich_help_panel=STOPS)
+    ] = None
+    snapshot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Save the training state here.", rich_help_panel=STOPS)
+    ] = None
+    snapshot_every: Annotated[
+        int, typer.Option(metavar="K", min=1, help="Every K iterations.", rich_help_panel=STOPS)
+    ] = 10
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from --snapshot if it is there.", rich_help_panel=STOPS)
+    ] = False
+
+
+def train(
+    files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
+    *,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="MODEL", help="Where the model goes.", rich_help_panel=KEEPS),
+    ],
+    dev: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dev", metavar="FILE", help="Held-out file, scored at each iteration.", rich_help_panel=READING
+        ),
+    ] = None,
+    reading: Reading,
+    looks: Looks,
+    learns: Learns,
+    stops: Stops,
+    metric: Metric = "auto",
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Leave out what only inspection needs.", rich_help_panel=KEEPS)
+    ] = False,
+    float32: Annotated[
+        bool, typer.Option("--float32", help="Keep weights in half the space.", rich_help_panel=KEEPS)
+    ] = False,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a model from labelled files.
+
+    Says what it read, warns of what looks wrong in it, and shows how training goes. Ctrl-C stops after the
+    iteration: the model is written all the same and the exit code is 130.
+    """
+    from fieldcraft.cli.app import INTERRUPTED
+    from fieldcraft.cli.reading import read_corpora
+    from fieldcraft.cli.summary import Report
+    from fieldcraft.cli.training import make_model, writable
+
+    writable(output)
+    report = Report(quiet=quiet)
+    corpus, source = read_corpora(files, {"label": -1, **reading.arguments()})
+    held_out = read_corpora(dev, source)[0] if dev else None
+    report.corpora(corpus, held_out)
+    crf = make_model(looks, learns, stops, metric=metric, n_jobs=jobs, random_state=seed)
+    weights: Any = [sequence.weight for sequence in corpus]
+    crf.fit(
+        corpus,
+        sample_weight=None if set(weights) == {1.0} else weights,
+        X_dev=held_out,
+        patience=stops.patience,
+        max_seconds=stops.max_seconds,
+        snapshot=stops.snapshot,
+        snapshot_every=stops.snapshot_every,
+        resume=stops.resume,
+        callbacks=[report],
+    )
+    crf.source_ = source
+    flags = {"compact": compact, "float32": float32}
+    crf.save(output, **{name: True for name, wanted in flags.items() if wanted})
+    report.saved(crf, output)
+    if crf.stop_reason_ == "interrupted":
+        raise typer.Exit(INTERRUPTED)

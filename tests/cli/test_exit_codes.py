@@ -1,0 +1,153 @@
+"""Refusals: exit code 1 and one line that says where and what; 2 for wrong usage; never a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from shell import COLUMNS, COMMAND, column_text, environment, refused, run, run_apart, sentences
+
+TEXT = column_text(sentences(5, seed=9))
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [(0, ["--version"]), (1, ["score", "absent"]), (1, ["tag", "absent.fc"]), (2, ["tag"]), (2, ["nonsense"])],
+    ids=str,
+)
+def test_exit_codes_of_the_process(code: int, arguments: list[str], tmp_path: Path) -> None:
+    done = run_apart(*arguments, cwd=tmp_path, check=code)
+    assert "Traceback" not in done.stderr
+    assert (done.stderr == "") == (code == 0)
+    if code == 1:
+        refused(done, "absent")
+
+
+def test_a_full_disk(model: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        command = [*COMMAND, "tag", str(model)]
+        done = subprocess.run(
+            command, input=TEXT.encode(), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode() == "fieldcraft: No space left on device\n"
+
+
+def test_closed_standard_input(model: Path) -> None:
+    script = f'"{COMMAND[0]}" -m fieldcraft tag "{model}" <&-'
+    done = subprocess.run(["bash", "-c", script], env=environment(), capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("fieldcraft: <stdin>: is closed")
+
+
+def test_missing_files(model: Path, tmp_path: Path) -> None:
+    refused(run("tag", model, "absent.conll", cwd=tmp_path, check=1), "absent.conll", "No such file")
+    refused(run("tag", "absent.fc", cwd=tmp_path, check=1), "absent.fc")
+    refused(run("train", "absent.conll", "-o", "m.fc", cwd=tmp_path, check=1), "absent.conll")
+    refused(run("score", "absent.conll", cwd=tmp_path, check=1), "absent.conll")
+    refused(run("convert", "absent.conll", "out.conll", cwd=tmp_path, check=1), "absent.conll")
+    refused(run("inspect", "absent.fc", cwd=tmp_path, check=1), "absent.fc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unreadable_files(model: Path, tmp_path: Path) -> None:
+    refused(run("tag", model, tmp_path, check=1), str(tmp_path), "directory")
+    refused(run("inspect", tmp_path, check=1), str(tmp_path))
+    secret = tmp_path / "secret.conll"
+    secret.write_text(TEXT)
+    secret.chmod(0)
+    if not os.access(secret, os.R_OK):  # the superuser reads everything
+        refused(run("tag", model, secret, check=1), "secret.conll", "Permission denied")
+
+
+def test_unwritable_targets(model: Path, tmp_path: Path) -> None:
+    away = tmp_path / "no" / "such" / "folder.conll"
+    refused(run("tag", model, "-o", away, stdin=TEXT, check=1), "folder.conll")
+    refused(run("convert", "-", away, stdin=TEXT, check=1), "folder.conll")
+    refused(run("train", "-", *COLUMNS, "-o", away, stdin=TEXT, check=1), "folder.conll", "make it first")
+    refused(run("train", "-", *COLUMNS, "-o", tmp_path, stdin=TEXT, check=1), "cannot be written")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (b"Ada NNP\nspoke VBD O O O\n", ["<stdin>:2:", "5 columns where 2 were expected"]),
+        (b"Ada\n", ["<stdin>:1:", "1 columns where 3 were expected"]),
+        (b"Ada NNP B-PER extra\n", ["<stdin>:1:", "4 columns where 3 were expected"]),
+        (b"Ada NNP\nB\xe9la NNP\n", ["<stdin>:2:", "byte 0xe9 is not utf-8"]),
+        (b"\x1f\x8b not gzip at all", ["<stdin>", "cannot be read"]),
+    ],
+)
+def test_wrong_input(model: Path, text: bytes, parts: list[str]) -> None:
+    refused(run("tag", model, stdin=text, check=1), *parts)
+
+
+def test_another_encoding(model: Path) -> None:
+    text = "Béla NNP\n\n"
+    done = run("tag", model, "--encoding", "latin-1", stdin=text.encode("latin-1"))
+    assert done.stdout.startswith("Béla NNP ")
+
+
+def test_files_that_are_no_models(corpora: Path, tmp_path: Path) -> None:
+    train = corpora / "train.conll"
+    snapshot = tmp_path / "run.snap"
+    run(
+        "train",
+        train,
+        *COLUMNS,
+        "--snapshot",
+        snapshot,
+        "--snapshot-every",
+        "1",
+        "-o",
+        tmp_path / "m.fc",
+        "-q",
+    )
+    refused(run("tag", snapshot, stdin=TEXT, check=1), "run.snap")
+    refused(run("tag", train, stdin=TEXT, check=1), "train.conll")
+    (tmp_path / "empty.fc").touch()
+    refused(run("tag", tmp_path / "empty.fc", stdin=TEXT, check=1), "empty.fc")
+    damaged = (tmp_path / "m.fc").read_bytes()[:-100]
+    (tmp_path / "damaged.fc").write_bytes(damaged)
+    refused(run("tag", tmp_path / "damaged.fc", stdin=TEXT, check=1), "damaged.fc")
+
+
+def test_evaluation_needs_labels(model: Path) -> None:
+    refused(run("evaluate", model, stdin=column_text(sentences(3, 1), width=2), check=1), "<stdin>:1:")
+    refused(run("evaluate", model, stdin="", check=1), "no sequence was found")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["tag"],
+        ["train", "x.conll"],
+        ["nonsense"],
+        ["tag", "m.fc", "--nonsense"],
+        ["train", "x", "-o", "m.fc", "--prior", "nonsense"],
+        ["train", "x", "-o", "m.fc", "--min-count", "0"],
+        ["train", "x", "-o", "m.fc", "--variance", "wide"],
+        ["tag", "m.fc", "--k-best", "0"],
+        ["score", "--alpha", "2"],
+        ["convert", "a", "b", "--to", "nonsense"],
+        ["--jobs", "0", "demo"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(arguments: list[str], tmp_path: Path) -> None:
+    done = run(*arguments, cwd=tmp_path, check=2)
+    assert done.stdout == ""
+    assert "Usage: fieldcraft" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_settings_that_do_not_fit(corpora: Path, tmp_path: Path) -> None:
+    def train(*options: str) -> None:
+        arguments = ["train", corpora / "train.conll", *COLUMNS, "-o", tmp_path / "m.fc", "-q", *options]
+        refused(run(*arguments, check=1), options[-2].lstrip("-"))
+
+    train("--prior", "laplacian", "--variance", "3")
+    train("--patience", "3")
+    train("--gazetteer", "cities")
