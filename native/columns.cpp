@@ -33,6 +33,23 @@ void read_frozen(const Interner& table, const std::vector<std::string_view>& wor
   }
 }
 
+PairTable PairTable::over(Array<uint64_t> keys, Array<Slot> slots) {
+  const size_t capacity = slots.size(), n = keys.size();
+  if (capacity < kFirstCapacity || (capacity & (capacity - 1)) != 0)
+    throw std::invalid_argument("a table of conjunctions has a size that is no power of two");
+  size_t taken = 0;
+  bool outside = false;
+  for (const Slot& slot : slots) {
+    taken += slot.id >= 0;
+    outside |= slot.id >= static_cast<int64_t>(n);
+  }
+  if (outside || taken != n || n >= capacity)
+    throw std::invalid_argument("a table of conjunctions does not fit its keys");
+  PairTable table;
+  table.keys_ = std::move(keys), table.slots_ = std::move(slots);
+  return table;
+}
+
 int32_t PairTable::append(uint64_t key) {
   if (size() >= 0x7ffffffeu) throw std::length_error("more than 2^31 distinct conjunctions of one kind");
   if ((size() + 1) * 10 > slots_.size() * 6) {
@@ -48,7 +65,7 @@ int32_t PairTable::append(uint64_t key) {
 void PairTable::put(uint64_t key, int32_t id) {
   size_t i = place(key);
   while (slots_[i].id >= 0) i = (i + 1) & (slots_.size() - 1);
-  slots_[i] = Slot{key, id};
+  slots_.set(i, Slot{key, id});
 }
 
 }  // namespace fieldcraft

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "array.hpp"
 #include "interning.hpp"
 
 namespace fieldcraft {
@@ -36,13 +37,20 @@ class PairTable {
   size_t size() const { return keys_.size(); }
   int32_t left(size_t id) const { return static_cast<int32_t>(keys_[id] >> 32); }
   int32_t right(size_t id) const { return static_cast<int32_t>(keys_[id] & 0xffffffffu); }
-  const std::vector<uint64_t>& keys() const { return keys_; }
+  struct Slot {
+    uint64_t key;
+    int64_t id;  // -1: empty
+  };
+  const Array<uint64_t>& keys() const { return keys_; }
+  const Array<Slot>& slots() const { return slots_; }
+  // A table over arrays as keys() and slots() give them; every id in them is checked.
+  static PairTable over(Array<uint64_t> keys, Array<Slot> slots);
 
   void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[place(key)]); }
 
   int32_t find(uint64_t key) const {
     for (size_t i = place(key); slots_[i].id >= 0; i = (i + 1) & (slots_.size() - 1))
-      if (slots_[i].key == key) return slots_[i].id;
+      if (slots_[i].key == key) return static_cast<int32_t>(slots_[i].id);
     return kAbsent;
   }
 
@@ -52,19 +60,16 @@ class PairTable {
   }
 
  private:
-  struct Slot {
-    uint64_t key;
-    int32_t id;
-  };
-
   size_t place(uint64_t key) const {
     return mix(key ^ 0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull) & (slots_.size() - 1);
   }
   int32_t append(uint64_t key);
   void put(uint64_t key, int32_t id);
 
-  std::vector<uint64_t> keys_;                                // [size]
-  std::vector<Slot> slots_ = std::vector<Slot>(64, {0, -1});  // [power of two]
+  static constexpr size_t kFirstCapacity = 64;
+
+  Array<uint64_t> keys_;                                      // [size]
+  Array<Slot> slots_ = Array<Slot>(kFirstCapacity, {0, -1});  // [power of two]
 };
 
 }  // namespace fieldcraft

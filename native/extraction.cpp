@@ -72,7 +72,8 @@ bool Extractor::settled() const {
     if (derived(i) && maps_[i].size() != columns_[static_cast<size_t>(plan_.streams[i].column)].size())
       return false;
   for (size_t k = 0; k < tables_.size(); ++k)
-    if (tables_[k].size() < node_size(static_cast<size_t>(plan_.templates[k].node))) return false;
+    if (owns_table(k) && tables_[k].size() < node_size(static_cast<size_t>(plan_.templates[k].node)))
+      return false;
   return true;
 }
 
@@ -216,7 +217,8 @@ void Extractor::fill_pair(size_t pair, int64_t n, Scratch& scratch, const Find& 
 void Extractor::widen_tables() {
   for (size_t k = 0; k < tables_.size(); ++k) {
     const size_t size = node_size(static_cast<size_t>(plan_.templates[k].node));
-    if (tables_[k].size() < size) tables_[k].resize(std::max(size, tables_[k].size() * 3 / 2), -1);
+    if (owns_table(k) && tables_[k].size() < size)
+      tables_[k].resize(std::max(size, tables_[k].size() * 3 / 2), -1);
   }
 }
 
@@ -226,12 +228,12 @@ void Extractor::emit_growing(int64_t n, Scratch& scratch, Incidences& out) {
       const TemplatePlan& plan = plan_.templates[k];
       const int32_t value = row(scratch, static_cast<size_t>(plan.node))[t + plan.offset];
       if (value < 0 || (plan.edge && t == 0)) continue;
-      int32_t& attribute = tables_[static_cast<size_t>(plan.table)][static_cast<size_t>(value)];
+      Array<int32_t>& table = tables_[static_cast<size_t>(plan.table)];
+      int32_t attribute = table[static_cast<size_t>(value)];
       if (attribute < 0) {
-        if (n_attributes() >= 0x7ffffffeu) throw std::length_error("more than 2^31 attributes");
-        attribute = static_cast<int32_t>(n_attributes());
-        attribute_template_.push_back(plan.table);
-        attribute_value_.push_back(value);
+        if (n_attributes_ >= 0x7ffffffeu) throw std::length_error("more than 2^31 attributes");
+        attribute = static_cast<int32_t>(n_attributes_++);
+        table.set(static_cast<size_t>(value), attribute);
       }
       out.attributes.push_back(attribute);
     }
@@ -241,7 +243,7 @@ void Extractor::emit_growing(int64_t n, Scratch& scratch, Incidences& out) {
 
 Incidences Extractor::grow(const Batch& batch) {
   for (size_t i = 0; i < maps_.size(); ++i)
-    maps_[i].insert(maps_[i].end(), batch.fresh_maps[i].begin(), batch.fresh_maps[i].end());
+    maps_[i].append(batch.fresh_maps[i].begin(), batch.fresh_maps[i].end());
   Scratch scratch;
   Incidences out;
   const size_t tokens = static_cast<size_t>(batch.offsets.back());

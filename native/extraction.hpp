@@ -90,9 +90,12 @@ class Extractor {
   explicit Extractor(Plan plan);
 
   const Plan& plan() const { return plan_; }
-  size_t n_attributes() const { return attribute_template_.size(); }
-  const std::vector<int32_t>& attribute_template() const { return attribute_template_; }
-  const std::vector<int32_t>& attribute_value() const { return attribute_value_; }
+  size_t n_attributes() const { return n_attributes_; }
+  // Template and value of each attribute: the tables read backwards, on demand.
+  struct Origins {
+    std::vector<int32_t> of_template, value;  // [attributes]
+  };
+  Origins origins() const;
   size_t node_size(size_t node) const;  // value ids of a node are below this
 
   // Step 1: strings to ids.
@@ -109,21 +112,23 @@ class Extractor {
   Incidences grow(const Batch& batch);
   Incidences encode(const Batch& batch, int n_threads) const;
 
-  // The texts of an attribute's values, in the order of its streams from left to right.
-  std::vector<std::string> components(size_t attribute) const;
+  // The texts of the values of an attribute (a template and a value), in the order of its streams from left
+  // to right.
+  std::vector<std::string> components(int32_t of_template, int32_t value) const;
 
   // A hash of an attribute's template and values that does not depend on ids: the same in every table.
-  uint64_t content_hash(size_t attribute, uint64_t seed) const;
+  uint64_t content_hash(int32_t of_template, int32_t value, uint64_t seed) const;
 
   // State: bind/templates.cpp turns it into arrays and back.
   const Interner& column(size_t i) const { return columns_[i]; }
   const Interner& values(size_t stream) const { return values_[stream]; }
-  const std::vector<int32_t>& map(size_t stream) const { return maps_[stream]; }
+  const Array<int32_t>& map(size_t stream) const { return maps_[stream]; }
   const PairTable& pair(size_t i) const { return pairs_[i]; }
+  const Array<int32_t>& table(size_t k) const { return tables_[k]; }
   void restore_column(size_t i, Interner&& table);
-  void restore_stream(size_t i, Interner&& values, std::vector<int32_t>&& map);
-  void restore_pair(size_t i, const int32_t* keys, size_t n);
-  void restore_attributes(const int32_t* templates, const int32_t* values, size_t n);
+  void restore_stream(size_t i, Interner&& values, Array<int32_t>&& map);
+  void restore_pair(size_t i, PairTable&& table);
+  void restore_tables(std::vector<Array<int32_t>>&& tables);
 
  private:
   struct Scratch;
@@ -139,15 +144,16 @@ class Extractor {
   void build_boundaries();
   void append_component(size_t node, int32_t value, std::vector<std::string>& out) const;
   bool derived(size_t stream) const;
+  bool owns_table(size_t k) const { return plan_.templates[k].table == static_cast<int>(k); }
 
   Plan plan_;
   std::vector<Interner> columns_;                 // [columns]
   std::vector<Interner> values_;                  // [streams] empty for identity and gazetteer streams
-  std::vector<std::vector<int32_t>> maps_;        // [streams][strings of the column] value id or -1
+  std::vector<Array<int32_t>> maps_;              // [streams][strings of the column] value id or -1
   std::vector<std::vector<int32_t>> boundaries_;  // [streams][2R] value id outside
   std::vector<PairTable> pairs_;                  // [pairs]
-  std::vector<std::vector<int32_t>> tables_;      // [templates][values of its node] attribute or -1
-  std::vector<int32_t> attribute_template_, attribute_value_;  // [attributes]
+  std::vector<Array<int32_t>> tables_;            // [templates][values of its node] attribute or -1
+  size_t n_attributes_ = 0;
 };
 
 }  // namespace fieldcraft

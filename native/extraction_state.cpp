@@ -29,25 +29,35 @@ void Extractor::append_component(size_t node, int32_t value, std::vector<std::st
                          .key(static_cast<size_t>(inside)));
 }
 
-std::vector<std::string> Extractor::components(size_t attribute) const {
+std::vector<std::string> Extractor::components(int32_t of_template, int32_t value) const {
   std::vector<std::string> out;
-  const size_t k = static_cast<size_t>(attribute_template_[attribute]);
-  append_component(static_cast<size_t>(plan_.templates[k].node), attribute_value_[attribute], out);
+  append_component(static_cast<size_t>(plan_.templates[static_cast<size_t>(of_template)].node), value, out);
   return out;
 }
 
-uint64_t Extractor::content_hash(size_t attribute, uint64_t seed) const {
+uint64_t Extractor::content_hash(int32_t of_template, int32_t value, uint64_t seed) const {
   uint64_t h = seed;
-  for (const std::string& text : components(attribute))
+  for (const std::string& text : components(of_template, value))
     h = mix(h ^ hash_bytes(text.data(), text.size()), 0x9e3779b97f4a7c15ull);
   return h;
+}
+
+Extractor::Origins Extractor::origins() const {
+  Origins out{std::vector<int32_t>(n_attributes_), std::vector<int32_t>(n_attributes_)};
+  for (size_t k = 0; k < tables_.size(); ++k)
+    for (size_t value = 0; value < tables_[k].size(); ++value)
+      if (const int32_t attribute = tables_[k][value]; attribute >= 0) {
+        out.of_template[static_cast<size_t>(attribute)] = static_cast<int32_t>(k);
+        out.value[static_cast<size_t>(attribute)] = static_cast<int32_t>(value);
+      }
+  return out;
 }
 
 // ---- state; every id is checked, since the arrays may come from a file
 
 void Extractor::restore_column(size_t i, Interner&& table) { columns_[i] = std::move(table); }
 
-void Extractor::restore_stream(size_t i, Interner&& values, std::vector<int32_t>&& map) {
+void Extractor::restore_stream(size_t i, Interner&& values, Array<int32_t>&& map) {
   const StreamPlan& s = plan_.streams[i];
   values_[i] = std::move(values);
   build_boundaries();
@@ -61,34 +71,36 @@ void Extractor::restore_stream(size_t i, Interner&& values, std::vector<int32_t>
   maps_[i] = std::move(map);
 }
 
-void Extractor::restore_pair(size_t i, const int32_t* keys, size_t n) {
+void Extractor::restore_pair(size_t i, PairTable&& table) {
   const int64_t left = static_cast<int64_t>(node_size(static_cast<size_t>(plan_.pairs[i].left)));
   const int64_t right = static_cast<int64_t>(node_size(static_cast<size_t>(plan_.pairs[i].right)));
-  for (size_t id = 0; id < n; ++id) {
-    const int32_t a = keys[2 * id], b = keys[2 * id + 1];
+  for (size_t id = 0; id < table.size(); ++id) {
+    const int32_t a = table.left(id), b = table.right(id);
     if (a < 0 || a >= left || b < 0 || b >= right)
       throw std::invalid_argument("a conjunction names a value that is not there");
-    if (pairs_[i].intern(PairTable::pack(a, b)) != static_cast<int32_t>(id))
-      throw std::invalid_argument("a conjunction occurs twice");
   }
+  pairs_[i] = std::move(table);
 }
 
-void Extractor::restore_attributes(const int32_t* templates, const int32_t* values, size_t n) {
-  widen_tables();
-  for (size_t id = 0; id < n; ++id) {
-    const int32_t k = templates[id], value = values[id];
-    if (k < 0 || k >= static_cast<int32_t>(tables_.size()) ||
-        plan_.templates[static_cast<size_t>(k)].table != k)
-      throw std::invalid_argument("an attribute names a template that is not there");
-    const size_t size = node_size(static_cast<size_t>(plan_.templates[static_cast<size_t>(k)].node));
-    if (value < 0 || value >= static_cast<int64_t>(size))
-      throw std::invalid_argument("an attribute names a value that is not there");
-    int32_t& entry = tables_[static_cast<size_t>(k)][static_cast<size_t>(value)];
-    if (entry >= 0) throw std::invalid_argument("an attribute occurs twice");
-    entry = static_cast<int32_t>(id);
+// Every attribute must stand in the tables once: origins() leaves none out.
+void Extractor::restore_tables(std::vector<Array<int32_t>>&& tables) {
+  size_t n = 0;
+  for (size_t k = 0; k < tables.size(); ++k) {
+    const size_t room = owns_table(k) ? node_size(static_cast<size_t>(plan_.templates[k].node)) : 0;
+    if (tables[k].size() > room)
+      throw std::invalid_argument("a table of attributes does not fit its template");
+    for (const int32_t attribute : tables[k]) n += attribute >= 0;
   }
-  attribute_template_.assign(templates, templates + n);
-  attribute_value_.assign(values, values + n);
+  std::vector<uint8_t> seen(n, 0);
+  for (const Array<int32_t>& table : tables)
+    for (const int32_t attribute : table) {
+      if (attribute < 0) continue;
+      if (static_cast<size_t>(attribute) >= n || seen[static_cast<size_t>(attribute)]++ != 0)
+        throw std::invalid_argument("the tables of attributes do not number them from 0 on, each once");
+    }
+  tables_ = std::move(tables);
+  n_attributes_ = n;
+  widen_tables();
 }
 
 }  // namespace fieldcraft

@@ -7,22 +7,49 @@
 
 namespace fieldcraft {
 
+namespace {
+
+using Row = std::basic_string_view<int32_t>;
+
+Row row_of(const int32_t* words, const int64_t* starts, size_t e) {
+  return Row(words + starts[e], static_cast<size_t>(starts[e + 1] - starts[e]));
+}
+
+}  // namespace
+
 Gazetteer::Gazetteer(Interner&& vocabulary, const std::vector<int32_t>& rows,
                      const std::vector<int64_t>& row_starts)
-    : vocabulary_(std::move(vocabulary)), starts_{0}, first_(vocabulary_.size() + 1, 0) {
-  const auto row = [&](size_t e) {
-    return std::basic_string_view<int32_t>(rows.data() + row_starts[e],
-                                           static_cast<size_t>(row_starts[e + 1] - row_starts[e]));
-  };
+    : vocabulary_(std::move(vocabulary)), first_(vocabulary_.size() + 1, 0) {
+  const auto row = [&](size_t e) { return row_of(rows.data(), row_starts.data(), e); };
   std::vector<size_t> order(row_starts.size() - 1);
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return row(a) < row(b); });
+  std::vector<int32_t> words;
+  std::vector<int64_t> starts{0};
   for (size_t i = 0; i < order.size(); ++i) {
     const auto entry = row(order[i]);
     if (entry.empty()) throw std::invalid_argument("a gazetteer entry has no words");
     if (i > 0 && entry == row(order[i - 1])) continue;
-    words_.insert(words_.end(), entry.begin(), entry.end());
-    starts_.push_back(static_cast<int64_t>(words_.size()));
+    words.insert(words.end(), entry.begin(), entry.end());
+    starts.push_back(static_cast<int64_t>(words.size()));
+    ++first_[static_cast<size_t>(entry[0]) + 1];
+  }
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  words_ = std::move(words), starts_ = std::move(starts);
+}
+
+Gazetteer::Gazetteer(Interner&& vocabulary, Array<int32_t> words, Array<int64_t> starts)
+    : vocabulary_(std::move(vocabulary)),
+      words_(std::move(words)),
+      starts_(std::move(starts)),
+      first_(vocabulary_.size() + 1, 0) {
+  for (const int32_t word : words_)
+    if (word < 0 || word >= static_cast<int64_t>(vocabulary_.size()))
+      throw std::invalid_argument("a gazetteer entry names a word that is not there");
+  for (size_t e = 0; e < size(); ++e) {
+    const auto entry = row_of(words_.data(), starts_.data(), e);
+    if (entry.empty() || (e > 0 && !(row_of(words_.data(), starts_.data(), e - 1) < entry)))
+      throw std::invalid_argument("the entries of a gazetteer are not in order");
     ++first_[static_cast<size_t>(entry[0]) + 1];
   }
   std::partial_sum(first_.begin(), first_.end(), first_.begin());

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "array.hpp"
 #include "interning.hpp"
 
 namespace fieldcraft {
@@ -24,10 +25,13 @@ class Gazetteer {
   // `rows`: word ids of the entries end to end, in any order; empty entries are refused.
   Gazetteer(Interner&& vocabulary, const std::vector<int32_t>& rows, const std::vector<int64_t>& row_starts);
 
+  // Over arrays as vocabulary(), words() and starts() give them: rows sorted and distinct, ids in range.
+  Gazetteer(Interner&& vocabulary, Array<int32_t> words, Array<int64_t> starts);
+
   const Interner& vocabulary() const { return vocabulary_; }
   size_t size() const { return starts_.size() - 1; }
-  const std::vector<int32_t>& words() const { return words_; }
-  const std::vector<int64_t>& starts() const { return starts_; }
+  const Array<int32_t>& words() const { return words_; }
+  const Array<int64_t>& starts() const { return starts_; }
 
   // The length of the longest entry that begins at text[0], 0 where none does; text holds n word ids,
   // -1 for a word of no entry.
@@ -40,9 +44,9 @@ class Gazetteer {
 
  private:
   Interner vocabulary_;
-  std::vector<int32_t> words_;   // [sum of lengths]
-  std::vector<int64_t> starts_;  // [entries + 1]
-  std::vector<int64_t> first_;   // [vocabulary + 1]
+  Array<int32_t> words_;        // [sum of lengths]
+  Array<int64_t> starts_;       // [entries + 1]
+  std::vector<int64_t> first_;  // [vocabulary + 1]
 };
 
 }  // namespace fieldcraft

@@ -2,9 +2,11 @@
 //
 // Keys are arbitrary bytes: UTF-8 text for free features, packed (template, ids) tuples for
 // templates. Layout: one arena of bytes, `starts[id] .. starts[id + 1]` delimits key `id`; an
-// open-addressing table of 32-bit slots, linear probing, at most half full. The lower bits of a slot hold
-// the id (as many as half the capacity needs), the others a tag from the hash. A hit is verified against the
-// stored bytes, so two keys that share a hash never share an id.
+// open-addressing table of 32-bit slots, linear probing, at most half full while it grows and three quarters
+// full in a file. The lower bits of a slot hold the id (as many as the capacity needs), the others a tag from
+// the hash. A hit is verified against the stored bytes, so two keys that share a hash never share an id.
+//
+// All three may lie in a mapped model file, ready to use.
 //
 // A lookup on a table that nobody grows is a pure read: any number of threads may do it at once.
 // Hazard: growing invalidates views returned by key().
@@ -15,6 +17,8 @@
 #include <stdexcept>
 #include <string_view>
 #include <vector>
+
+#include "array.hpp"
 
 namespace fieldcraft {
 
@@ -60,7 +64,7 @@ class Interner {
  public:
   static constexpr int32_t kAbsent = -1;
 
-  Interner() : starts_{0} { resize(kFirstCapacity); }
+  Interner() : starts_(1, 0) { resize(kFirstCapacity); }
 
   size_t size() const { return starts_.size() - 1; }
 
@@ -112,21 +116,48 @@ class Interner {
   }
   int32_t intern(std::string_view k) { return intern(k, hash_bytes(k.data(), k.size())); }
 
-  const std::vector<char>& arena() const { return arena_; }
-  const std::vector<int64_t>& starts() const { return starts_; }
+  const Array<char>& arena() const { return arena_; }
+  const Array<uint32_t>& starts() const { return starts_; }
 
-  // Rebuilds a table from arena() and starts(); refuses offsets that do not fit.
-  static Interner restore(const char* arena, size_t n_bytes, const int64_t* starts, size_t n_keys) {
-    Interner table;
-    if (starts[0] != 0 || starts[n_keys] != static_cast<int64_t>(n_bytes))
-      throw std::invalid_argument("key offsets do not cover the key bytes");
-    for (size_t i = 0; i < n_keys; ++i) {
-      if (starts[i] > starts[i + 1] || starts[i + 1] > static_cast<int64_t>(n_bytes))
-        throw std::invalid_argument("key offsets are not increasing");
-      std::string_view k(arena + starts[i], static_cast<size_t>(starts[i + 1] - starts[i]));
-      if (table.intern(k) != static_cast<int32_t>(i)) throw std::invalid_argument("a key occurs twice");
+  // A table over arrays as arena(), starts() and file_slots() give them, taken as they are once every number
+  // in them is seen to be in range. Wrong but harmless slots only make keys absent.
+  static Interner over(Array<char> arena, Array<uint32_t> starts, Array<uint32_t> slots) {
+    check_starts(starts, arena.size());
+    const size_t n = starts.size() - 1, capacity = slots.size();
+    if (capacity < kFirstCapacity || (capacity & (capacity - 1)) != 0 || capacity > (size_t{1} << 31))
+      throw std::invalid_argument("a table of keys has a size that is no power of two");
+    size_t taken = 0;
+    bool outside = false;
+    for (const uint32_t slot : slots) {
+      taken += slot != kEmpty;
+      outside |= slot != kEmpty && (slot & (capacity - 1)) >= n;
     }
+    if (outside || taken != n || n >= capacity)
+      throw std::invalid_argument("a table of keys does not fit its keys");
+    Interner table;
+    table.arena_ = std::move(arena), table.starts_ = std::move(starts), table.slots_ = std::move(slots);
+    table.set_masks(capacity);
     return table;
+  }
+
+  // A table over arena and starts alone: its slots are built here. A key that occurs twice is refused.
+  static Interner rebuild(Array<char> arena, Array<uint32_t> starts) {
+    check_starts(starts, arena.size());
+    Interner table;
+    for (size_t i = 0; i + 1 < starts.size(); ++i)
+      if (table.intern({arena.data() + starts[i], starts[i + 1] - starts[i]}) != static_cast<int32_t>(i))
+        throw std::invalid_argument("a key occurs twice");
+    return table;
+  }
+
+  // The slots as a file keeps them: as few as three quarters full allow.
+  std::vector<uint32_t> file_slots() const {
+    size_t capacity = kFirstCapacity;
+    while (capacity * 3 < (size() + 1) * 4) capacity *= 2;
+    Interner tight;
+    tight.resize(capacity);
+    for (size_t id = 0; id < size(); ++id) tight.place(static_cast<uint32_t>(id), hash_of(id));
+    return {tight.slots_.begin(), tight.slots_.end()};
   }
 
   void shrink() {
@@ -140,18 +171,31 @@ class Interner {
 
   uint32_t tag_of(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) & ~id_mask_; }
 
+  uint64_t hash_of(size_t id) const {
+    const std::string_view k = key(id);
+    return hash_bytes(k.data(), k.size());
+  }
+
   bool is_key(uint32_t id, std::string_view k) const {
-    const int64_t first = starts_[id];
-    return starts_[id + 1] - first == static_cast<int64_t>(k.size()) &&
-           same_bytes(arena_.data() + first, k.data(), k.size());
+    const uint32_t first = starts_[id];
+    return starts_[id + 1] - first == k.size() && same_bytes(arena_.data() + first, k.data(), k.size());
+  }
+
+  static void check_starts(const Array<uint32_t>& starts, size_t n_bytes) {
+    if (starts.empty() || starts[0] != 0 || starts.back() != n_bytes)
+      throw std::invalid_argument("key offsets do not cover the key bytes");
+    bool falls = false;
+    for (size_t i = 1; i < starts.size(); ++i) falls |= starts[i] < starts[i - 1];
+    if (falls) throw std::invalid_argument("key offsets are not increasing");
   }
 
   int32_t append(std::string_view k, uint64_t hash) {
     if (size() >= 0x3ffffffeu) throw std::length_error("more than 2^30 distinct keys");
+    if (arena_.size() + k.size() > 0xffffffffu) throw std::length_error("more than 4 GiB of distinct keys");
     if ((size() + 2) * 2 > slots_.size()) grow();
     const uint32_t id = static_cast<uint32_t>(size());
-    arena_.insert(arena_.end(), k.begin(), k.end());
-    starts_.push_back(static_cast<int64_t>(arena_.size()));
+    arena_.append(k.begin(), k.end());
+    starts_.push_back(static_cast<uint32_t>(arena_.size()));
     place(id, hash);
     return static_cast<int32_t>(id);
   }
@@ -159,28 +203,27 @@ class Interner {
   void place(uint32_t id, uint64_t hash) {
     size_t at = hash & mask_;
     while (slots_[at] != kEmpty) at = (at + 1) & mask_;
-    slots_[at] = tag_of(hash) | id;
+    slots_.set(at, tag_of(hash) | id);
   }
 
+  void set_masks(size_t capacity) {
+    mask_ = capacity - 1;
+    id_mask_ = static_cast<uint32_t>(mask_);
+  }
   void resize(size_t capacity) {
     slots_.assign(capacity, kEmpty);
-    mask_ = capacity - 1;
-    id_mask_ = static_cast<uint32_t>(capacity / 2 - 1);
+    set_masks(capacity);
   }
-
   void grow() {
     resize(slots_.size() * 2);
-    for (size_t id = 0; id < size(); ++id) {
-      const std::string_view k = key(id);
-      place(static_cast<uint32_t>(id), hash_bytes(k.data(), k.size()));
-    }
+    for (size_t id = 0; id < size(); ++id) place(static_cast<uint32_t>(id), hash_of(id));
   }
 
-  std::vector<char> arena_;      // [bytes] all keys, end to end
-  std::vector<int64_t> starts_;  // [size + 1] where each key begins
-  std::vector<uint32_t> slots_;  // [power of two] tag | id, or kEmpty
-  size_t mask_ = 0;              // of slot numbers
-  uint32_t id_mask_ = 0;         // lower bits of a slot: the id; all of them set: none
+  Array<char> arena_;       // [bytes] all keys, end to end
+  Array<uint32_t> starts_;  // [size + 1] where each key begins
+  Array<uint32_t> slots_;   // [power of two] tag | id, or kEmpty
+  size_t mask_ = 0;         // of slot numbers
+  uint32_t id_mask_ = 0;    // lower bits of a slot: the id; all of them set: none
 };
 
 }  // namespace fieldcraft

@@ -9,9 +9,6 @@
 namespace fieldcraft {
 namespace {
 
-// Beyond this many labels a dense row is quicker than a list; rows of many states must earn their width.
-int sparse_limit(int S) { return std::max(2, S / 8); }
-
 // Counting sort: ids of the features that `keep`, grouped by attribute.
 template <class Keep>
 void group_by_attribute(const FeatureColumns& f, const Keep& keep, std::vector<int64_t>& ptr,
@@ -77,16 +74,16 @@ Layout::Layout(const FeatureColumns& f, int n_states, const int64_t* frequency)
   const auto on_edge = [&](int64_t i) { return f.attribute[i] >= 0 && f.previous[i] >= 0; };
   group_by_attribute(f, on_edge, ptr, ids);
   if (ids.empty()) return;
-  edge_id.assign(n_attributes, -1);
-  edge_ptr.assign(1, 0);
+  edge.id.assign(n_attributes, -1);
+  edge.ptr.assign(1, 0);
   for (int64_t a = 0; a < n_attributes; ++a) {
     if (ptr[a] == ptr[a + 1]) continue;
-    edge_id[a] = static_cast<int32_t>(edge_ptr.size()) - 1;
+    edge.id[a] = static_cast<int32_t>(edge.ptr.size()) - 1;
     for (int64_t j = ptr[a]; j < ptr[a + 1]; ++j) {
-      edge_pair.push_back(f.previous[ids[j]] * P + f.label[ids[j]]);
-      edge_feature.push_back(ids[j]);
+      edge.pair.push_back(f.previous[ids[j]] * P + f.label[ids[j]]);
+      edge.feature.push_back(ids[j]);
     }
-    edge_ptr.push_back(static_cast<int64_t>(edge_pair.size()));
+    edge.ptr.push_back(static_cast<int64_t>(edge.pair.size()));
   }
 }
 
@@ -116,12 +113,6 @@ void Layout::forget_attributes() {
   std::vector<uint16_t>().swap(entry_label_);
 }
 
-std::vector<double> Layout::entry_weights(const double* weights) const {
-  std::vector<double> out(entry_feature_.size());
-  for (size_t j = 0; j < out.size(); ++j) out[j] = weights[entry_feature_[j]];
-  return out;
-}
-
 void Layout::shared_edges(const double* weights, double* scores) const {
   for (size_t i = 0; i < pair_feature.size(); ++i)
     scores[i] = pair_feature[i] < 0 ? 0 : weights[pair_feature[i]];
@@ -130,30 +121,6 @@ void Layout::shared_edges(const double* weights, double* scores) const {
 TokenRows OwnedRows::view() const {
   return {dense_ptr.data(), dense.data(),        sparse_ptr.data(),   sparse.data(), wide,
           valued,           dense_values.data(), sparse_values.data()};
-}
-
-void Layout::gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const {
-  const int64_t begin = tokens.token_ptr[first], end = tokens.token_ptr[last];
-  out.valued = tokens.values != nullptr, out.wide = wide();
-  out.make_room(last - first, end - begin, most_entries_);
-  int64_t n_dense = 0, n_sparse = 0;
-  for (int64_t t = first; t < last; ++t) {
-    for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i) {
-      if (i + kAhead < end) __builtin_prefetch(&place_[tokens.attributes[i + kAhead]]);
-      const Place place = place_[tokens.attributes[i]];
-      if (place.n == kDense) {
-        if (out.valued) out.dense_values[n_dense] = tokens.values[i];
-        out.dense[n_dense++] = place.first;
-        continue;
-      }
-      for (uint32_t j = place.first; j < place.first + place.n; ++j) {
-        if (out.valued) out.sparse_values[n_sparse] = tokens.values[i];
-        out.set(n_sparse++, j, entry_label_[j]);
-      }
-    }
-    out.dense_ptr[t - first + 1] = static_cast<uint32_t>(n_dense);
-    out.sparse_ptr[t - first + 1] = static_cast<uint32_t>(n_sparse);
-  }
 }
 
 // Vectors only grow here: a reader uses one OwnedRows for sequence after sequence.
@@ -251,7 +218,7 @@ void ObservedEdges::go_to(int64_t first_token, int64_t T) {
   has_.assign(T, 0);
   for (int64_t t = 0; t < T; ++t)
     for (int64_t i = tokens_.token_ptr[first_ + t]; i < tokens_.token_ptr[first_ + t + 1] && !has_[t]; ++i)
-      has_[t] = layout_.edge_id[tokens_.attributes[i]] >= 0;
+      has_[t] = features_.id[tokens_.attributes[i]] >= 0;
 }
 
 void ObservedEdges::fill(int64_t t, double* scores) const {

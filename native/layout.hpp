@@ -29,6 +29,9 @@ struct FeatureColumns {
   const int32_t *attribute, *previous, *label;
 };
 
+// Do (feature, label) entries need two words each; see Entry.
+inline bool needs_wide_entries(int64_t n_features, int S) { return n_features > 0xffffff || S > 256; }
+
 // Encoded tokens of a batch: attribute ids per token, values or null.
 struct EncodedTokens {
   int64_t n_sequences;
@@ -60,6 +63,19 @@ struct OwnedRows {
   }
 };
 
+// Features of edges that look at the input, by attribute.
+struct EdgeFeatures {
+  std::vector<int32_t> id;    // [A] number among the attributes with edge features, or -1; empty without any
+  std::vector<int64_t> ptr;   // [edge attributes + 1]
+  std::vector<int32_t> pair;  // y' * P + y
+  std::vector<uint32_t> feature;
+
+  bool empty() const { return ptr.empty(); }
+};
+
+// Attributes with more labels than this have a dense row; rows of many states must earn their width.
+inline int sparse_limit(int S) { return S / 8 > 2 ? S / 8 : 2; }
+
 class Layout {
  public:
   // `frequency` [n_attributes]: occurrences in training, to order the dense rows; may be null.
@@ -75,31 +91,20 @@ class Layout {
   // edge scores [S, S] <- weights of features without attribute.
   void shared_edges(const double* weights, double* scores) const;
 
-  // Weights of the sparse entries, in the order of entries.
-  std::vector<double> entry_weights(const double* weights) const;
-  // Entries of tokens first .. last-1 as they come, for scoring only: an entry's feature is a place in
-  // entry_weights.
-  void gather(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out) const;
-
   // Entries of tokens first .. last-1, in class order.
   void encode(const EncodedTokens& tokens, int64_t first, int64_t last, OwnedRows& out, int n_threads) const;
 
   // Frees what only encode() needs.
   void forget_attributes();
 
-  bool has_edge_attributes() const { return !edge_ptr.empty(); }
-
   std::vector<int32_t> pair_feature;  // [S * S] feature of the pair without attribute, or -1
-  std::vector<int32_t> edge_id;       // [A] number among the attributes with edge features, or -1
-  std::vector<int64_t> edge_ptr;      // [edge attributes + 1]
-  std::vector<int32_t> edge_pair;     // y' * P + y
-  std::vector<uint32_t> edge_feature;
+  EdgeFeatures edge;
 
  private:
   void count_entries_or_throw(const EncodedTokens& tokens, int64_t first, int64_t last) const;
   void encode_token(const EncodedTokens& tokens, int64_t token, int64_t t, OwnedRows& out) const;
 
-  bool wide() const { return n_features > 0xffffff || S > 256; }  // see Entry
+  bool wide() const { return needs_wide_entries(n_features, S); }
 
   struct Place {     // of an attribute's node features
     uint32_t first;  // row number, or first entry
@@ -118,8 +123,9 @@ class Layout {
 // Edges that look at the input, for one sequence of encoded tokens.
 class ObservedEdges final : public OwnEdges {
  public:
-  ObservedEdges(const Layout& layout, const EncodedTokens& tokens, const Edges& shared, const double* weights)
-      : layout_(layout), tokens_(tokens), shared_(shared), weights_(weights) {}
+  ObservedEdges(const EdgeFeatures& features, const EncodedTokens& tokens, const Edges& shared,
+                const double* weights)
+      : features_(features), tokens_(tokens), shared_(shared), weights_(weights) {}
   void go_to(int64_t first_token, int64_t T);
   bool has(int64_t t) const override { return has_[t] != 0; }
   void fill(int64_t t, double* scores) const override;
@@ -128,16 +134,16 @@ class ObservedEdges final : public OwnEdges {
   void each_entry(int64_t t, const Visit& visit) const {
     const int64_t token = first_ + t;
     for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i) {
-      const int32_t e = layout_.edge_id[tokens_.attributes[i]];
+      const int32_t e = features_.id[tokens_.attributes[i]];
       if (e < 0) continue;
       const double value = tokens_.values == nullptr ? 1.0 : tokens_.values[i];
-      for (int64_t j = layout_.edge_ptr[e]; j < layout_.edge_ptr[e + 1]; ++j)
-        visit(layout_.edge_pair[j], layout_.edge_feature[j], value);
+      for (int64_t j = features_.ptr[e]; j < features_.ptr[e + 1]; ++j)
+        visit(features_.pair[j], features_.feature[j], value);
     }
   }
 
  private:
-  const Layout& layout_;
+  const EdgeFeatures& features_;
   const EncodedTokens& tokens_;
   const Edges& shared_;
   const double* weights_;

@@ -1,7 +1,9 @@
 #include "potentials.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace fieldcraft {
 namespace {
@@ -51,35 +53,38 @@ std::unique_ptr<Potentials::Reader> ArrayPotentials::reader() const {
   return std::make_unique<ArrayReader>(*this);
 }
 
-ChainModel::ChainModel(const FeatureColumns& features, int n_states, const int64_t* frequency,
-                       std::vector<double> given, int n_threads)
-    : layout(features, n_states, frequency),
-      weights(std::move(given)),
-      entry_weights(layout.entry_weights(weights.data())),
-      rows(static_cast<size_t>(layout.n_rows) * layout.P) {
-  layout.expand(weights.data(), rows.data(), n_threads);
-  std::vector<double> shared(static_cast<size_t>(n_states) * n_states);
-  layout.shared_edges(weights.data(), shared.data());
-  edges = std::make_shared<const Edges>(shared.data(), n_states);
+ChainModel::ChainModel(PackedFeatures given, Array<double> weights_given)
+    : features(std::move(given)), weights(std::move(weights_given)) {
+  features.check();
+  if (static_cast<int64_t>(weights.size()) != features.n_features())
+    throw std::invalid_argument("one weight per feature is needed");
+  bool finite = true;
+  for (const double w : weights) finite &= std::isfinite(w);
+  if (!finite) throw std::invalid_argument("a weight is not finite");
+  const int S = features.S, P = padded(S);
+  edge_features = features.edges(P);
+  rows = Buffer(static_cast<size_t>(features.n_rows) * P);
+  features.expand(weights.data(), P, rows.data());
+  std::vector<double> shared(static_cast<size_t>(S) * S);
+  features.shared_edges(weights.data(), shared.data());
+  edges = std::make_shared<const Edges>(shared.data(), S);
 }
 
 class ModelPotentials::ModelReader final : public Reader {
  public:
   explicit ModelReader(const ModelPotentials& of)
-      : of_(of), observed_(of.model_.layout, of.tokens_, *of.model_.edges, of.model_.weights.data()) {}
+      : of_(of), observed_(of.model_.edge_features, of.tokens_, *of.model_.edges, of.model_.weights.data()) {}
   void go_to(int64_t sequence) override {
     first_ = of_.offsets[sequence], T_ = of_.length(sequence);
-    if (of_.model_.layout.has_edge_attributes()) observed_.go_to(first_, T_);
+    if (!of_.model_.edge_features.empty()) observed_.go_to(first_, T_);
   }
   void fill(double* node) override {
     const ChainModel& m = of_.model_;
-    m.layout.gather(of_.tokens_, first_, first_ + T_, rows_);
-    FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), m.rows.data(), m.entry_weights.data(), 0, T_, of_.S(),
-                        of_.P(), node);
+    m.features.gather(of_.tokens_, first_, first_ + T_, rows_);
+    FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), m.rows.data(), m.weights.data(), 0, T_, of_.S(), of_.P(),
+                        node);
   }
-  const OwnEdges* own() const override {
-    return of_.model_.layout.has_edge_attributes() ? &observed_ : nullptr;
-  }
+  const OwnEdges* own() const override { return of_.model_.edge_features.empty() ? nullptr : &observed_; }
 
  private:
   const ModelPotentials& of_;

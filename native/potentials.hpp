@@ -9,6 +9,7 @@
 
 #include "chain.hpp"
 #include "layout.hpp"
+#include "packed.hpp"
 
 namespace fieldcraft {
 
@@ -54,10 +55,11 @@ class ArrayPotentials final : public Potentials {
 // Weights with everything that scoring needs, ready for any number of threads.
 class ChainModel {
  public:
-  ChainModel(const FeatureColumns& features, int n_states, const int64_t* frequency,
-             std::vector<double> weights, int n_threads);
-  Layout layout;
-  std::vector<double> weights, entry_weights;
+  // Checks the features; weights [F] in their order.
+  ChainModel(PackedFeatures features, Array<double> weights);
+  PackedFeatures features;
+  Array<double> weights;
+  EdgeFeatures edge_features;
   Buffer rows;  // [n_rows, P]
   std::shared_ptr<const Edges> edges;
 };

@@ -80,12 +80,12 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
   if (sequence_weights != nullptr)
     sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
   layout_.encode(tokens_, 0, offsets_.back(), rows_, n_threads_);
-  if (layout_.has_edge_attributes()) count_edge_entries();
+  if (!layout_.edge.empty()) count_edge_entries();
   cut_rounds();
   split_owners();
   count_gold(gold);
   layout_.forget_attributes();
-  if (!layout_.has_edge_attributes()) tokens_ = {};
+  if (layout_.edge.empty()) tokens_ = {};
   make_sweep();
 }
 
@@ -116,7 +116,7 @@ void ChainProblem::begin(Sweep& sweep, const double* weights, double* gradient, 
     lane.products.fill_zero();
     lane.has_totals = false;
     if (!entry_ptr_.empty())
-      lane.own = std::make_unique<ObservedEdges>(layout_, tokens_, *sweep.edges, weights);
+      lane.own = std::make_unique<ObservedEdges>(layout_.edge, tokens_, *sweep.edges, weights);
   }
 }
 
@@ -130,8 +130,8 @@ void ChainProblem::count_edge_entries() {
   for (int64_t token = 0; token < offsets_.back(); ++token) {
     int64_t n = 0;
     for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i) {
-      const int32_t e = layout_.edge_id[tokens_.attributes[i]];
-      if (e >= 0) n += layout_.edge_ptr[e + 1] - layout_.edge_ptr[e];
+      const int32_t e = layout_.edge.id[tokens_.attributes[i]];
+      if (e >= 0) n += layout_.edge.ptr[e + 1] - layout_.edge.ptr[e];
     }
     entry_ptr_[token + 1] = entry_ptr_[token] + n;
   }
@@ -216,7 +216,7 @@ void ChainProblem::count_gold(const int32_t* gold) {
 
 void ChainProblem::count_gold_edges(const int32_t* gold) {
   const Edges none(std::vector<double>(static_cast<size_t>(layout_.S) * layout_.S, 0.0).data(), layout_.S);
-  ObservedEdges own(layout_, tokens_, none, nullptr);
+  ObservedEdges own(layout_.edge, tokens_, none, nullptr);
   for (int64_t i = 0; i < n_sequences(); ++i) {
     const double weight = weight_of(i);
     own.go_to(offsets_[i], offsets_[i + 1] - offsets_[i]);
@@ -310,10 +310,10 @@ void ChainProblem::scatter(Sweep& sweep, const Round& round, int owner, int slot
   const double* pair = sweep.pair_marginals[slot].data();
   for (int64_t token = first; token < last; ++token)
     for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i) {
-      const int32_t e = layout_.edge_id[tokens_.attributes[i]];
+      const int32_t e = layout_.edge.id[tokens_.attributes[i]];
       if (e < 0) continue;
-      for (int64_t j = layout_.edge_ptr[e]; j < layout_.edge_ptr[e + 1]; ++j, ++pair) {
-        const uint32_t f = layout_.edge_feature[j];
+      for (int64_t j = layout_.edge.ptr[e]; j < layout_.edge.ptr[e + 1]; ++j, ++pair) {
+        const uint32_t f = layout_.edge.feature[j];
         if (owner_of(weight_class(f)) == owner) sweep.gradient[f] += *pair;
       }
     }

@@ -31,7 +31,7 @@ class ChainProblem {
   // gradient [n_features] is overwritten; log_z [N] may be null. Returns the value. One evaluation at a time.
   double evaluate(const double* weights, double* gradient, double* log_z);
 
-  bool needs_tokens() const { return layout_.has_edge_attributes(); }
+  bool needs_tokens() const { return !layout_.edge.empty(); }
   int64_t n_features() const { return layout_.n_features; }
   int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   const std::vector<double>& empirical() const { return empirical_; }

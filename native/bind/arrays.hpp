@@ -17,6 +17,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "array.hpp"
+
 namespace fieldcraft::bind {
 
 namespace nb = nanobind;
@@ -41,6 +43,18 @@ template <class T>
 nb::object give(std::vector<T>&& values) {
   const size_t n = values.size();
   return give(std::move(values), {n});
+}
+
+// An array of the core over elements first .. last-1 of a NumPy array, which stays alive; T may differ from
+// the array's type in name only (char for bytes, structs for their words).
+template <class T, class U>
+Array<T> looking_at(const In1<U>& array, size_t first, size_t last) {
+  return Array<T>(reinterpret_cast<const T*>(array.data() + first), (last - first) * sizeof(U) / sizeof(T),
+                  std::make_shared<In1<U>>(array));
+}
+template <class T>
+std::vector<T> copied(const Array<T>& array) {
+  return {array.begin(), array.end()};
 }
 
 inline void require(bool holds, const char* message) {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "bind/arrays.hpp"
-#include "interning.hpp"
+#include "bind/strings.hpp"
 
 namespace fieldcraft::bind {
 namespace {
@@ -276,16 +276,25 @@ class AttributeTable {
   }
 
   nb::tuple state() const {
-    std::vector<uint8_t> bytes(table_.arena().begin(), table_.arena().end());
-    std::vector<int64_t> starts(table_.starts());
-    return nb::make_tuple(give(std::move(bytes)), give(std::move(starts)), hash_size_);
+    return nb::make_tuple(give(std::vector<uint8_t>(table_.arena().begin(), table_.arena().end())),
+                          give(copied(table_.starts())), give(table_.file_slots()));
   }
 
-  static AttributeTable restore(In1<uint8_t> bytes, In1<int64_t> starts, int64_t hash_size) {
+  // The same with some names only, in the order of `ids`.
+  AttributeTable keep(In1<int64_t> ids) const {
+    AttributeTable out(hash_size_);
+    for (size_t i = 0; i < ids.shape(0); ++i) {
+      require(ids(i) >= 0 && ids(i) < static_cast<int64_t>(table_.size()), "ids out of range");
+      out.table_.intern(table_.key(static_cast<size_t>(ids(i))));
+    }
+    return out;
+  }
+
+  // The arrays stay in use: they may be parts of a mapped file.
+  static AttributeTable restore(In1<uint8_t> bytes, In1<uint32_t> starts, In1<uint32_t> slots,
+                                int64_t hash_size) {
     AttributeTable table(hash_size);
-    require(starts.shape(0) >= 1, "key offsets are empty");
-    table.table_ = Interner::restore(reinterpret_cast<const char*>(bytes.data()), bytes.shape(0),
-                                     starts.data(), starts.shape(0) - 1);
+    table.table_ = table_over(bytes, starts, slots);
     return table;
   }
 
@@ -345,8 +354,18 @@ void bind_attributes(nb::module_& m) {
       .def("ids", &AttributeTable::ids, nb::arg("names"), nb::arg("grow"))
       .def("name", &AttributeTable::name, nb::arg("id"))
       .def("state", &AttributeTable::state)
-      .def_static("restore", &AttributeTable::restore, nb::arg("bytes"), nb::arg("starts"),
+      .def("keep", &AttributeTable::keep, nb::arg("ids"))
+      .def_static("restore", &AttributeTable::restore, nb::arg("bytes"), nb::arg("starts"), nb::arg("slots"),
                   nb::arg("hash_size"));
+  // Slots for keys that lie end to end: what a file without them lacks.
+  m.def(
+      "string_slots",
+      [](In1<uint8_t> bytes, In1<uint32_t> starts) {
+        return give(Interner::rebuild(looking_at<char>(bytes, 0, bytes.shape(0)),
+                                      looking_at<uint32_t>(starts, 0, starts.shape(0)))
+                        .file_slots());
+      },
+      nb::arg("bytes"), nb::arg("starts"));
 }
 
 }  // namespace fieldcraft::bind

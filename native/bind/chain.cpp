@@ -54,19 +54,61 @@ ArrayPotentials* from_arrays(In2<double> node, In1<double> edge, bool per_token,
                              std::vector<uint8_t>(stops.data(), stops.data() + S));
 }
 
-ChainModel* make_model(const Columns& columns, int n_states, std::optional<In1<int64_t>> frequency,
-                       In1<double> weights, int n_jobs) {
+using Numbers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // uint8 or uint16
+
+Labels labels_over(const Numbers& array, const char* name) {
+  const auto keeper = std::make_shared<Numbers>(array);
+  Labels out;
+  if (array.dtype() == nb::dtype<uint8_t>())
+    out.bytes = Array<uint8_t>(static_cast<const uint8_t*>(array.data()), array.shape(0), keeper);
+  else if (array.dtype() == nb::dtype<uint16_t>())
+    out.words = Array<uint16_t>(static_cast<const uint16_t*>(array.data()), array.shape(0), keeper);
+  else
+    throw std::invalid_argument(std::string(name) + " must be of type uint8 or uint16");
+  return out;
+}
+
+nb::object shown(Labels&& labels) {
+  return labels.bytes.empty() ? give(copied(labels.words)) : give(copied(labels.bytes));
+}
+
+// The arrays of a packed index: what chain_model takes, and the order of the features.
+nb::tuple py_pack(const Columns& columns, int n_states, In1<int64_t> frequency) {
   const FeatureColumns features = columns.checked(n_states);
-  require(weights.shape(0) == static_cast<size_t>(features.n_features), "one weight per feature is needed");
-  require(!frequency || frequency->shape(0) == static_cast<size_t>(features.n_attributes),
+  require(frequency.shape(0) == static_cast<size_t>(features.n_attributes),
           "one frequency per attribute is needed");
-  std::vector<double> copy(weights.data(), weights.data() + weights.shape(0));
-  nb::gil_scoped_release unlocked;
-  return new ChainModel(features, n_states, frequency ? frequency->data() : nullptr, std::move(copy), n_jobs);
+  Packing packing;
+  {
+    nb::gil_scoped_release unlocked;
+    packing = pack(features, n_states, frequency.data());
+  }
+  PackedFeatures& p = packing.features;
+  nb::dict arrays;
+  arrays["first"] = give(copied(p.first));
+  arrays["n"] = shown(std::move(p.n));
+  arrays["label"] = shown(std::move(p.label));
+  arrays["previous"] = shown(std::move(p.previous));
+  arrays["edge_attribute"] = give(copied(p.edge_attribute));
+  arrays["edge_n"] = give(copied(p.edge_n));
+  return nb::make_tuple(arrays, p.row_limit, p.n_pairs, p.n_rows, give(std::move(packing.order)));
+}
+
+// The arrays stay in use: they may be parts of a mapped file.
+ChainModel* make_model(int n_states, int row_limit, int64_t n_pairs, int64_t n_rows, In1<uint32_t> first,
+                       Numbers n, Numbers label, Numbers previous, In1<uint32_t> edge_attribute,
+                       In1<uint32_t> edge_n, In1<double> weights) {
+  PackedFeatures p;
+  p.S = n_states, p.row_limit = row_limit, p.n_pairs = n_pairs, p.n_rows = n_rows;
+  p.first = looking_at<uint32_t>(first, 0, first.shape(0));
+  p.n = labels_over(n, "n"), p.label = labels_over(label, "label");
+  p.previous = labels_over(previous, "previous");
+  p.edge_attribute = looking_at<uint32_t>(edge_attribute, 0, edge_attribute.shape(0));
+  p.edge_n = looking_at<uint32_t>(edge_n, 0, edge_n.shape(0));
+  return new ChainModel(std::move(p), looking_at<double>(weights, 0, weights.shape(0)));
 }
 
 ModelPotentials* from_model(const ChainModel& model, const Tokens& tokens) {
-  return new ModelPotentials(model, tokens.checked(model.layout.n_attributes));
+  return new ModelPotentials(model, tokens.checked(model.features.n_attributes()));
 }
 
 nb::object py_log_partition(const Potentials& from, const std::string& numerics, int n_jobs) {
@@ -225,13 +267,15 @@ void bind_chain(nb::module_& m) {
   nb::class_<ArrayPotentials, Potentials>(m, "ArrayPotentials");
   nb::class_<ModelPotentials, Potentials>(m, "ModelPotentials");
   nb::class_<ChainModel>(m, "ChainModel").def_prop_ro("looks_at_edges", [](const ChainModel& model) {
-    return model.layout.has_edge_attributes();
+    return !model.edge_features.empty();
   });
   m.def("array_potentials", &from_arrays, nb::arg("node"), nb::arg("edge"), nb::arg("per_token"),
         nb::arg("offsets"), nb::arg("starts"), nb::arg("stops"), nb::keep_alive<0, 1>(),
         nb::keep_alive<0, 2>());
-  m.def("chain_model", &make_model, nb::arg("columns"), nb::arg("n_states"), nb::arg("frequency").none(),
-        nb::arg("weights"), nb::arg("n_jobs"));
+  m.def("pack_features", &py_pack, nb::arg("columns"), nb::arg("n_states"), nb::arg("frequency"));
+  m.def("chain_model", &make_model, nb::arg("n_states"), nb::arg("row_limit"), nb::arg("n_pairs"),
+        nb::arg("n_rows"), nb::arg("first"), nb::arg("n"), nb::arg("label"), nb::arg("previous"),
+        nb::arg("edge_attribute"), nb::arg("edge_n"), nb::arg("weights"));
   m.def("model_potentials", &from_model, nb::arg("model"), nb::arg("tokens"), nb::keep_alive<0, 1>(),
         nb::keep_alive<0, 2>());
   m.def("log_partition", &py_log_partition, nb::arg("potentials"), nb::arg("numerics"), nb::arg("n_jobs"));

@@ -26,15 +26,13 @@ std::shared_ptr<Gazetteer> gazetteer_from(const nb::list& entries) {
   return std::make_shared<Gazetteer>(std::move(vocabulary), rows, starts);
 }
 
-std::shared_ptr<Gazetteer> gazetteer_restore(const In1<uint8_t>& bytes, const In1<int64_t>& word_starts,
-                                             const In1<int32_t>& words, const In1<int64_t>& starts) {
-  check_offsets(word_starts, static_cast<int64_t>(bytes.shape(0)), "word_starts");
+std::shared_ptr<Gazetteer> gazetteer_restore(const In1<uint8_t>& bytes, const In1<uint32_t>& word_starts,
+                                             const In1<uint32_t>& word_slots, const In1<int32_t>& words,
+                                             const In1<int64_t>& starts) {
   check_offsets(starts, static_cast<int64_t>(words.shape(0)), "starts");
-  check_range(words, 0, static_cast<int64_t>(word_starts.shape(0)) - 1, "words");
-  Interner vocabulary = table_from(bytes, word_starts, 0, static_cast<int64_t>(word_starts.shape(0)) - 1);
-  return std::make_shared<Gazetteer>(std::move(vocabulary),
-                                     std::vector<int32_t>(words.data(), words.data() + words.shape(0)),
-                                     std::vector<int64_t>(starts.data(), starts.data() + starts.shape(0)));
+  return std::make_shared<Gazetteer>(table_over(bytes, word_starts, word_slots),
+                                     looking_at<int32_t>(words, 0, words.shape(0)),
+                                     looking_at<int64_t>(starts, 0, starts.shape(0)));
 }
 
 // One tag per word: -1 outside, 0 B, 1 I, 2 L, 3 U. Words are folded to the case policy already.
@@ -49,8 +47,8 @@ nb::object gazetteer_tag(const Gazetteer& self, const std::vector<std::string>& 
 nb::tuple gazetteer_state(const Gazetteer& self) {
   const Interner& v = self.vocabulary();
   return nb::make_tuple(give(std::vector<uint8_t>(v.arena().begin(), v.arena().end())),
-                        give(std::vector<int64_t>(v.starts())), give(std::vector<int32_t>(self.words())),
-                        give(std::vector<int64_t>(self.starts())));
+                        give(copied(v.starts())), give(v.file_slots()), give(copied(self.words())),
+                        give(copied(self.starts())));
 }
 
 }  // namespace

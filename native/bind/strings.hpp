@@ -30,13 +30,28 @@ inline std::string_view text_of(PyObject* object, size_t sequence, size_t token,
                               "; convert it with str()");
 }
 
-// Keys `from` .. `to` - 1 of many laid end to end; the offsets are checked by the caller.
-inline Interner table_from(const In1<uint8_t>& bytes, const In1<int64_t>& starts, int64_t from, int64_t to) {
-  const int64_t base = starts(static_cast<size_t>(from));
-  std::vector<int64_t> local;
-  for (int64_t i = from; i <= to; ++i) local.push_back(starts(static_cast<size_t>(i)) - base);
-  return Interner::restore(reinterpret_cast<const char*>(bytes.data()) + base,
-                           static_cast<size_t>(local.back()), local.data(), static_cast<size_t>(to - from));
+// A table of strings as three arrays; many tables lie end to end, `ptr` [tables + 1] says where each begins.
+struct StringArrays {
+  std::vector<uint8_t> bytes;
+  std::vector<uint32_t> starts, slots;  // of each table: keys + 1, and a power of two
+  std::vector<int64_t> byte_ptr{0}, start_ptr{0}, slot_ptr{0};
+
+  void add(const Interner& table) {
+    bytes.insert(bytes.end(), table.arena().begin(), table.arena().end());
+    starts.insert(starts.end(), table.starts().begin(), table.starts().end());
+    const std::vector<uint32_t> mine = table.file_slots();
+    slots.insert(slots.end(), mine.begin(), mine.end());
+    byte_ptr.push_back(static_cast<int64_t>(bytes.size()));
+    start_ptr.push_back(static_cast<int64_t>(starts.size()));
+    slot_ptr.push_back(static_cast<int64_t>(slots.size()));
+  }
+};
+
+inline Interner table_over(const In1<uint8_t>& bytes, const In1<uint32_t>& starts,
+                           const In1<uint32_t>& slots) {
+  return Interner::over(looking_at<char>(bytes, 0, bytes.shape(0)),
+                        looking_at<uint32_t>(starts, 0, starts.shape(0)),
+                        looking_at<uint32_t>(slots, 0, slots.shape(0)));
 }
 
 }  // namespace fieldcraft::bind

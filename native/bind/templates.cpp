@@ -196,76 +196,108 @@ nb::tuple encode(Extractor& self, const nb::list& columns, const std::vector<std
                         give(std::move(out.attributes)));
 }
 
-// ---- state: strings of columns then streams, maps of streams, pairs, attributes, each end to end
+// ---- state: strings of columns then streams, maps of streams, pairs, tables of templates, each end to end
 
 nb::dict state(const Extractor& self) {
-  std::vector<uint8_t> bytes;
-  std::vector<int64_t> starts{0}, tables{0}, map_ptr{0}, pair_ptr{0};
-  std::vector<int32_t> maps, pairs;
-  const auto add = [&](const Interner& table) {
-    for (size_t i = 0; i < table.size(); ++i) {
-      const std::string_view key = table.key(i);
-      bytes.insert(bytes.end(), key.begin(), key.end());
-      starts.push_back(static_cast<int64_t>(bytes.size()));
-    }
-    tables.push_back(static_cast<int64_t>(starts.size()) - 1);
-  };
-  for (int c = 0; c < self.plan().n_columns; ++c) add(self.column(static_cast<size_t>(c)));
+  StringArrays strings;
+  std::vector<int64_t> map_ptr{0}, pair_ptr{0}, slot_ptr{0}, table_ptr{0};
+  std::vector<int32_t> maps, tables;
+  std::vector<uint64_t> pairs, pair_slots;
+  for (int c = 0; c < self.plan().n_columns; ++c) strings.add(self.column(static_cast<size_t>(c)));
   for (size_t s = 0; s < self.plan().streams.size(); ++s) {
-    add(self.values(s));
+    strings.add(self.values(s));
     maps.insert(maps.end(), self.map(s).begin(), self.map(s).end());
     map_ptr.push_back(static_cast<int64_t>(maps.size()));
   }
   for (size_t p = 0; p < self.plan().pairs.size(); ++p) {
-    const PairTable& table = self.pair(p);
-    for (size_t i = 0; i < table.size(); ++i) {
-      pairs.push_back(table.left(i));
-      pairs.push_back(table.right(i));
+    pairs.insert(pairs.end(), self.pair(p).keys().begin(), self.pair(p).keys().end());
+    for (const PairTable::Slot& slot : self.pair(p).slots()) {
+      pair_slots.push_back(slot.key);
+      pair_slots.push_back(static_cast<uint64_t>(slot.id));
     }
-    pair_ptr.push_back(static_cast<int64_t>(pairs.size() / 2));
+    pair_ptr.push_back(static_cast<int64_t>(pairs.size()));
+    slot_ptr.push_back(static_cast<int64_t>(pair_slots.size()));
+  }
+  for (size_t k = 0; k < self.plan().templates.size(); ++k) {
+    const size_t room = self.node_size(static_cast<size_t>(self.plan().templates[k].node));
+    const Array<int32_t>& table = self.table(k);
+    tables.insert(tables.end(), table.begin(), table.begin() + std::min(room, table.size()));
+    table_ptr.push_back(static_cast<int64_t>(tables.size()));
   }
   nb::dict out;
-  out["string_bytes"] = give(std::move(bytes));
-  out["string_starts"] = give(std::move(starts));
-  out["string_tables"] = give(std::move(tables));
+  out["string_bytes"] = give(std::move(strings.bytes));
+  out["string_starts"] = give(std::move(strings.starts));
+  out["string_slots"] = give(std::move(strings.slots));
+  out["byte_ptr"] = give(std::move(strings.byte_ptr));
+  out["start_ptr"] = give(std::move(strings.start_ptr));
+  out["string_slot_ptr"] = give(std::move(strings.slot_ptr));
   out["maps"] = give(std::move(maps));
   out["map_ptr"] = give(std::move(map_ptr));
   out["pairs"] = give(std::move(pairs));
   out["pair_ptr"] = give(std::move(pair_ptr));
-  out["attribute_template"] = give(std::vector<int32_t>(self.attribute_template()));
-  out["attribute_value"] = give(std::vector<int32_t>(self.attribute_value()));
+  out["pair_slots"] = give(std::move(pair_slots));
+  out["pair_slot_ptr"] = give(std::move(slot_ptr));
+  out["tables"] = give(std::move(tables));
+  out["table_ptr"] = give(std::move(table_ptr));
   return out;
 }
 
-void restore(Extractor& self, const In1<uint8_t>& bytes, const In1<int64_t>& starts,
-             const In1<int64_t>& tables, const In1<int32_t>& maps, const In1<int64_t>& map_ptr,
-             const In1<int32_t>& pairs, const In1<int64_t>& pair_ptr, const In1<int32_t>& attribute_template,
-             const In1<int32_t>& attribute_value) {
-  const size_t columns = static_cast<size_t>(self.plan().n_columns), streams = self.plan().streams.size();
-  check_offsets(starts, static_cast<int64_t>(bytes.shape(0)), "string_starts");
-  check_offsets(tables, static_cast<int64_t>(starts.shape(0)) - 1, "string_tables");
-  check_offsets(map_ptr, static_cast<int64_t>(maps.shape(0)), "map_ptr");
-  check_offsets(pair_ptr, static_cast<int64_t>(pairs.shape(0)) / 2, "pair_ptr");
-  require(tables.shape(0) == columns + streams + 1,
-          "string_tables: one entry per column and stream, and one");
-  require(map_ptr.shape(0) == streams + 1, "map_ptr: one entry per stream, and one");
-  require(pair_ptr.shape(0) == self.plan().pairs.size() + 1, "pair_ptr: one entry per pair, and one");
-  require(pairs.shape(0) % 2 == 0, "pairs: two numbers each");
-  require(attribute_template.shape(0) == attribute_value.shape(0), "attribute arrays differ in length");
-  for (size_t c = 0; c < columns; ++c)
-    self.restore_column(c, table_from(bytes, starts, tables(c), tables(c + 1)));
-  for (size_t s = 0; s < streams; ++s)
-    self.restore_stream(s, table_from(bytes, starts, tables(columns + s), tables(columns + s + 1)),
-                        std::vector<int32_t>(maps.data() + map_ptr(s), maps.data() + map_ptr(s + 1)));
-  for (size_t p = 0; p + 1 < pair_ptr.shape(0); ++p)
-    self.restore_pair(p, pairs.data() + 2 * pair_ptr(p), static_cast<size_t>(pair_ptr(p + 1) - pair_ptr(p)));
-  self.restore_attributes(attribute_template.data(), attribute_value.data(), attribute_value.shape(0));
+// Elements ptr(i) .. ptr(i + 1) - 1 of an array that many tables share.
+template <class T, class U>
+Array<T> part(const In1<U>& array, const In1<int64_t>& ptr, size_t i) {
+  return looking_at<T>(array, static_cast<size_t>(ptr(i)), static_cast<size_t>(ptr(i + 1)));
 }
 
+void check_ptr(const In1<int64_t>& ptr, size_t n, size_t total, const char* name) {
+  require(ptr.shape(0) == n + 1, [&] {
+    return std::string(name) + " has " + std::to_string(ptr.shape(0)) + " entries, expected " +
+           std::to_string(n + 1);
+  });
+  check_offsets(ptr, static_cast<int64_t>(total), name);
+}
+
+// The arrays stay in use: they may be parts of a mapped file.
+void restore(Extractor& self, const In1<uint8_t>& bytes, const In1<uint32_t>& starts,
+             const In1<uint32_t>& slots, const In1<int64_t>& byte_ptr, const In1<int64_t>& start_ptr,
+             const In1<int64_t>& string_slot_ptr, const In1<int32_t>& maps, const In1<int64_t>& map_ptr,
+             const In1<uint64_t>& pairs, const In1<int64_t>& pair_ptr, const In1<uint64_t>& pair_slots,
+             const In1<int64_t>& pair_slot_ptr, const In1<int32_t>& tables, const In1<int64_t>& table_ptr) {
+  const Plan& plan = self.plan();
+  const size_t columns = static_cast<size_t>(plan.n_columns), streams = plan.streams.size();
+  check_ptr(byte_ptr, columns + streams, bytes.shape(0), "byte_ptr");
+  check_ptr(start_ptr, columns + streams, starts.shape(0), "start_ptr");
+  check_ptr(string_slot_ptr, columns + streams, slots.shape(0), "string_slot_ptr");
+  check_ptr(map_ptr, streams, maps.shape(0), "map_ptr");
+  check_ptr(pair_ptr, plan.pairs.size(), pairs.shape(0), "pair_ptr");
+  check_ptr(pair_slot_ptr, plan.pairs.size(), pair_slots.shape(0), "pair_slot_ptr");
+  check_ptr(table_ptr, plan.templates.size(), tables.shape(0), "table_ptr");
+  const auto strings = [&](size_t i) {
+    return Interner::over(part<char>(bytes, byte_ptr, i), part<uint32_t>(starts, start_ptr, i),
+                          part<uint32_t>(slots, string_slot_ptr, i));
+  };
+  for (size_t c = 0; c < columns; ++c) self.restore_column(c, strings(c));
+  for (size_t s = 0; s < streams; ++s)
+    self.restore_stream(s, strings(columns + s), part<int32_t>(maps, map_ptr, s));
+  for (size_t p = 0; p < plan.pairs.size(); ++p) {
+    require((pair_slot_ptr(p + 1) - pair_slot_ptr(p)) % 2 == 0, "pair_slots: two numbers each");
+    self.restore_pair(p, PairTable::over(part<uint64_t>(pairs, pair_ptr, p),
+                                         part<PairTable::Slot>(pair_slots, pair_slot_ptr, p)));
+  }
+  std::vector<Array<int32_t>> mine;
+  for (size_t k = 0; k < plan.templates.size(); ++k) mine.push_back(part<int32_t>(tables, table_ptr, k));
+  self.restore_tables(std::move(mine));
+}
+
+// Templates and texts of attributes: a list of (template, values).
 nb::list components(const Extractor& self, const In1<int32_t>& ids) {
   check_range(ids, 0, static_cast<int64_t>(self.n_attributes()), "ids");
+  const Extractor::Origins origins = self.origins();
   nb::list out;
-  for (size_t i = 0; i < ids.shape(0); ++i) out.append(self.components(static_cast<size_t>(ids(i))));
+  for (size_t i = 0; i < ids.shape(0); ++i) {
+    const size_t id = static_cast<size_t>(ids(i));
+    out.append(
+        nb::make_tuple(origins.of_template[id], self.components(origins.of_template[id], origins.value[id])));
+  }
   return out;
 }
 
@@ -276,10 +308,12 @@ nb::object buckets(const Extractor& self, const std::vector<std::string>& names,
           "one name per template, a size below 2^30");
   std::vector<uint64_t> seeds;
   for (const std::string& name : names) seeds.push_back(hash_bytes(name.data(), name.size()));
+  const Extractor::Origins origins = self.origins();
   std::vector<int32_t> out(self.n_attributes());
   for (size_t i = 0; i < out.size(); ++i) {
-    const size_t k = static_cast<size_t>(self.attribute_template()[i]);
-    out[i] = static_cast<int32_t>(self.content_hash(i, seeds[k]) % size + (templates[k].edge ? size : 0));
+    const size_t k = static_cast<size_t>(origins.of_template[i]);
+    const uint64_t hash = self.content_hash(origins.of_template[i], origins.value[i], seeds[k]);
+    out[i] = static_cast<int32_t>(hash % size + (templates[k].edge ? size : 0));
   }
   return give(std::move(out));
 }
@@ -294,11 +328,26 @@ void bind_templates(nb::module_& m) {
            nb::arg("n_threads"))
       .def_prop_ro("n_attributes", &Extractor::n_attributes)
       .def("attribute_template",
-           [](const Extractor& self) { return give(std::vector<int32_t>(self.attribute_template())); })
+           [](const Extractor& self) { return give(std::move(self.origins().of_template)); })
       .def("components", &components, nb::arg("ids"))
       .def("buckets", &buckets, nb::arg("names"), nb::arg("size"))
       .def("state", &state)
       .def("restore", &restore);
+  // Slots for conjunctions in order of their ids: what a file without them lacks.
+  m.def(
+      "pair_slots",
+      [](In1<uint64_t> keys) {
+        PairTable table;
+        for (size_t i = 0; i < keys.shape(0); ++i)
+          require(table.intern(keys(i)) == static_cast<int32_t>(i), "a conjunction occurs twice");
+        std::vector<uint64_t> out;
+        for (const PairTable::Slot& slot : table.slots()) {
+          out.push_back(slot.key);
+          out.push_back(static_cast<uint64_t>(slot.id));
+        }
+        return give(std::move(out));
+      },
+      nb::arg("keys"));
   m.def(
       "word_value",
       [](const std::string& name, int argument, std::string_view word) -> std::optional<std::string> {

@@ -38,6 +38,8 @@ class Encoder(Protocol):
     """Sequences -> attribute ids, growing in training and frozen afterwards."""
 
     @property
+    def hash_size(self) -> int | None: ...
+    @property
     def n_attributes(self) -> int: ...
     @property
     def edge_bias(self) -> bool: ...
@@ -47,6 +49,7 @@ class Encoder(Protocol):
     def templates(self) -> Iterable[TemplateLike]: ...
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded: ...
     def attribute_text(self, ids: Iterable[int]) -> list[str]: ...
+    def keep(self, ids: NDArray[np.int64]) -> Encoder: ...
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]: ...
 
 
@@ -134,9 +137,15 @@ def build_design(
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
-    windows = np.array([t.window for t in templates], np.int32).reshape(-1, 2)
-    index = FeatureIndex(attribute, previous, label, template, count, family, windows, encoder.n_attributes)
+    index = FeatureIndex(
+        attribute, previous, label, template, count, family, windows_of(encoder), encoder.n_attributes
+    )
     return Design(encoded, gold, index)
+
+
+def windows_of(encoder: Encoder) -> NDArray[np.int32]:
+    """[templates, 2] the first and last offset that each template looks at."""
+    return np.array([t.window for t in encoder.templates], np.int32).reshape(-1, 2)
 
 
 def native_tokens(encoded: Encoded) -> Any:

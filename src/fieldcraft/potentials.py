@@ -15,30 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
-from fieldcraft.design import native_columns, native_tokens
+from fieldcraft.design import native_tokens
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.packed import PackedIndex
 
 Floats = NDArray[np.float64]
 
 
 class ChainWeights:
-    """A feature index with its weights, laid out for scoring; threads may share it."""
+    """A packed feature index with its weights, ready for scoring; threads may share it.
 
-    def __init__(
-        self,
-        index: FeatureIndex,
-        weights: Floats,
-        n_states: int,
-        *,
-        n_jobs: int = 1,
-    ) -> None:
-        frequency = np.zeros(index.n_attributes, np.int64)  # [A] frequent rows are kept together
-        observed = index.attribute >= 0
-        frequency[index.attribute[observed]] = index.family[observed]
-        self._model = _core.chain_model(
-            native_columns(index), n_states, frequency, np.ascontiguousarray(weights), n_jobs
-        )
+    ``weights`` stand in the order of the packed index and are looked at, not copied.
+    """
+
+    def __init__(self, packed: PackedIndex, weights: Floats) -> None:
+        self._model = _core.chain_model(packed.n_states, **packed.numbers, **packed.arrays, weights=weights)
+
+    @classmethod
+    def of(cls, index: FeatureIndex, weights: Floats, n_states: int) -> ChainWeights:
+        """From an index and weights in its order."""
+        packed = PackedIndex.of(index, n_states)
+        return cls(packed, packed.places(np.ascontiguousarray(weights, np.float64)))
 
     @property
     def looks_at_edges(self) -> bool:

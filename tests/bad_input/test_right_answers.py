@@ -13,6 +13,7 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft import LBFGS, ChainCRF, FieldcraftError, Gaussian
+from fieldcraft.models.parameters import Parameters
 from fieldcraft.potentials import ChainWeights
 from fieldcraft.structures.states import StateSpace
 from oracles import chain_reference as reference
@@ -78,7 +79,7 @@ def test_a_hundred_thousand_tokens_in_one_sequence() -> None:
     (p,) = crf.predict_proba([items])
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-9)
     encoded = crf.encoder_.encode([items], grow=False)
-    node, edge = ChainWeights(crf.features_, crf.weights_, 3).arrays(encoded)
+    node, edge = ChainWeights.of(crf.features_, crf.weights_, 3).arrays(encoded)
     states = StateSpace.labels(3)
     chain = reference.dense(node, edge, states.sources, states.targets, states.starts, states.stops)
     assert crf.log_partition([items])[0] == pytest.approx(reference.log_partition(chain), rel=1e-9)
@@ -106,7 +107,9 @@ def test_weights_of_500(crf: ChainCRF, size: float) -> None:
     rng = np.random.default_rng(1)
     hard = ChainCRF(optimiser=LBFGS(max_iterations=1)).fit(X, Y)
     weights = size * rng.choice([-1.0, 1.0], size=len(hard.weights_))
-    hard._settle(hard.encoder_, hard.features_, weights, hard.classes_.tolist())
+    hard._settle(
+        Parameters.of(hard.encoder_, hard.features_, weights, len(hard.classes_)), hard.classes_.tolist()
+    )
     batch: list[Any] = [X[1] * 7, X[0]]
     for p in hard.predict_proba(batch):
         assert np.all((p >= 0) & (p <= 1 + 1e-12))
@@ -117,7 +120,7 @@ def test_weights_of_500(crf: ChainCRF, size: float) -> None:
     assert np.all(found[1] >= -1e-6)
     states = StateSpace.labels(2)
     encoded = hard.encoder_.encode(batch, grow=False)
-    node, edge = ChainWeights(hard.features_, weights, 2).arrays(encoded)
+    node, edge = ChainWeights.of(hard.features_, weights, 2).arrays(encoded)
     for i, (a, b) in enumerate([(0, 21), (21, 23)]):
         chain = reference.dense(node[a:b], edge, states.sources, states.targets, states.starts, states.stops)
         assert found[0][i] == pytest.approx(reference.log_partition(chain), rel=1e-12)

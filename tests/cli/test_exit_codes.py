@@ -9,12 +9,20 @@ from pathlib import Path
 import pytest
 from shell import COLUMNS, COMMAND, column_text, environment, refused, run, run_apart, sentences
 
+import fieldcraft as fc
+
 TEXT = column_text(sentences(5, seed=9))
 
 
 @pytest.mark.parametrize(
     ("code", "arguments"),
-    [(0, ["--version"]), (1, ["score", "absent"]), (1, ["tag", "absent.fc"]), (2, ["tag"]), (2, ["nonsense"])],
+    [
+        (0, ["--version"]),
+        (1, ["score", "absent"]),
+        (1, ["tag", "absent.fc"]),
+        (2, ["tag"]),
+        (2, ["nonsense"]),
+    ],
     ids=str,
 )
 def test_exit_codes_of_the_process(code: int, arguments: list[str], tmp_path: Path) -> None:
@@ -112,6 +120,21 @@ def test_files_that_are_no_models(corpora: Path, tmp_path: Path) -> None:
     damaged = (tmp_path / "m.fc").read_bytes()[:-100]
     (tmp_path / "damaged.fc").write_bytes(damaged)
     refused(run("tag", tmp_path / "damaged.fc", stdin=TEXT, check=1), "damaged.fc")
+
+
+@pytest.mark.parametrize("source", [["columns"], {"lazy": True}, {"columns": 7}, {"label": ["a"]}])
+def test_a_model_that_lies_about_reading(source: object, corpora: Path, tmp_path: Path) -> None:
+    crf = fc.ChainCRF("word").fit(fc.read(corpora / "train.conll", columns="word pos ner", label="ner"))
+    crf.source_ = source
+    crf.save(tmp_path / "m.fc")
+    refused(run("tag", tmp_path / "m.fc", stdin=TEXT, check=1), "damaged")
+
+
+def test_a_model_that_says_nothing_of_reading(corpora: Path, tmp_path: Path) -> None:
+    corpus = fc.read(corpora / "train.conll", columns="word pos ner", label="ner")
+    fc.ChainCRF("word").fit(corpus).save(tmp_path / "m.fc")
+    refused(run("tag", tmp_path / "m.fc", stdin=TEXT, check=1), "pass --columns")
+    assert run("tag", tmp_path / "m.fc", *COLUMNS, stdin=TEXT).stdout.startswith(TEXT.splitlines()[0])
 
 
 def test_evaluation_needs_labels(model: Path) -> None:

@@ -169,7 +169,9 @@ def test_texts_without_tokens(corpora: Path, tmp_path: Path) -> None:
     run("train", corpora / "train.conll", *COLUMNS, "--templates", "word", "-o", model, "-q")
     assert run("tag", model, "--text", stdin="\n  \n").stdout == ""
     options = ["--json", "--confidence", "--marginals", "--k-best", "2"]
-    records = [json.loads(line) for line in run("tag", model, "--text", *options, stdin="\n  \n").stdout.splitlines()]
+    records = [
+        json.loads(line) for line in run("tag", model, "--text", *options, stdin="\n  \n").stdout.splitlines()
+    ]
     assert [record["text"] for record in records] == ["", "  "]
     assert all(record["predicted"] == record["spans"] == record["confidence"] == [] for record in records)
     assert all(record["probability"] == 1.0 for record in records)

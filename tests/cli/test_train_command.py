@@ -69,9 +69,11 @@ def test_equals_training_in_python(corpora: Path, tmp_path: Path) -> None:
 
 
 def test_sparse_prior(corpora: Path, tmp_path: Path) -> None:
-    train(tmp_path, corpora / "train.conll", *COLUMNS, "--prior", "laplacian", "--scale", "0.5")
-    weights = fc.load(tmp_path / "m.fc").weights_
-    assert 0 < np.count_nonzero(weights) < len(weights) / 2
+    done = train(tmp_path, corpora / "train.conll", *COLUMNS, "--prior", "laplacian", "--scale", "0.5")
+    features = int(re.search(r"^([\d,]+) features", done.stderr, re.M)[1].replace(",", ""))
+    kept = np.count_nonzero(fc.load(tmp_path / "m.fc").weights_)
+    assert 0 < kept < features / 2
+    assert f" {kept} weights" in done.stderr
 
 
 def test_several_files_are_one_corpus(corpora: Path, tmp_path: Path) -> None:

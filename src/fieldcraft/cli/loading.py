@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from fieldcraft.cli.options import Reading
@@ -22,10 +23,20 @@ def load_model(path: str, jobs: int | None) -> Any:
 
 def reading_of(model: Any, reading: Reading) -> dict[str, Any]:
     """Arguments of `fc.read` for files like those that the model was trained on; options go first."""
-    known = getattr(model, "source_", None) or {}
-    given = {**known, **reading.arguments()}
+    given = {**_known(model), **reading.arguments()}
     if "label" not in given and "columns" not in given and given.get("format") != "attributes":
         raise CorpusError(
             "the model does not say how its files are read; pass --columns (and --label, --format)"
         )
     return given
+
+
+def _known(model: Any) -> dict[str, Any]:
+    """What the file says of reading; it may come from anywhere, so only what we would write is taken."""
+    source = getattr(model, "source_", None) or {}
+    names = {field.name for field in fields(Reading)}
+    for name, value in source.items() if isinstance(source, dict) else [("source", source)]:
+        strings = value if name == "columns" and isinstance(value, list) else [value]
+        if name not in names or not all(isinstance(string, str) for string in strings):
+            raise ModelFileError(f"the model file is damaged: its note on reading says {name}={value!r}")
+    return source

@@ -62,7 +62,10 @@ Files = Annotated[
 Metric = Annotated[
     str | None,
     typer.Option(
-        "--metric", help="Score by this metric.", **named("fieldcraft.evaluation.metrics", "METRICS", "auto")
+        "--metric",
+        help="Score by this metric: auto, span_f, token_accuracy …",
+        rich_help_panel="Scoring",
+        **named("fieldcraft.evaluation.metrics", "METRICS", "auto"),
     ),
 ]
 

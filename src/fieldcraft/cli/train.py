@@ -161,8 +161,7 @@ def train(
         callbacks=[report],
     )
     crf.source_ = source
-    flags = {"compact": compact, "float32": float32}
-    crf.save(output, **{name: True for name, wanted in flags.items() if wanted})
+    crf.save(output, compact=compact, float32=float32)
     report.saved(crf, output)
     if crf.stop_reason_ == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -55,6 +55,7 @@ _JOINERS = r"\xad\u200c\u200d"  # inside of words: soft hyphen, Persian and Indi
 _LETTER, _END, _CLITICS = r"[^\W\d_]", r"(?!\w)", "s|m|d|re|ve|ll"
 _APOSTROPHE, _HYPHEN = "'\u2019", "\\-\u2010\u2011"
 _CAPITAL = "[A-ZÀ-ÖØ-Þ\u0391-\u03ab\u0400-\u042f]"
+_ALONE = r",;:/&+()\[\]{}\"$%<>|^`\\"  # signs that open nothing longer
 _TRAILING = r".,;:!?'\u2019\"\u201d\u00bb)\]}>*"
 _DOMAINS = "com|org|net|edu|gov|mil|int|info|biz|io|ai|app|dev|eu|uk|us|ca|de|fr|nl|es|it|jp|ch|at|be|au"
 # Shortened words that keep their dot: always, where they have a capital, where a number follows.
@@ -112,7 +113,7 @@ def word_pattern() -> str:
     plain = rf"{word}+(?![{inside}.@/:+&{_APOSTROPHE}{_HYPHEN}]|,\d)"
     parts = [
         plain,
-        rf"[{unspaced}][{mark}]*",
+        rf"[{unspaced}{_ALONE}][{mark}]*",
         rf"(?=[\w{_JOINERS}])(?:{'|'.join(_wordlike(word))})",
         rf"[@#](?={_LETTER}){word}+",  # mention
         rf"[{_APOSTROPHE}](?<=\w.)(?i:{_CLITICS}){_END}",

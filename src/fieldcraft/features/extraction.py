@@ -23,21 +23,28 @@ from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.features.compilation import Compilation
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.gazetteers import Gazetteer
+from fieldcraft.features.pruning import keep_attributes
 from fieldcraft.features.rows import Columns, RowReader
+from fieldcraft.features.stored import as_stored
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Term
 
 MAX_HASH_SIZE = 2**30 - 1
 _ARRAYS: dict[str, type[np.generic]] = {
     "string_bytes": np.uint8,
-    "string_starts": np.int64,
-    "string_tables": np.int64,
+    "string_starts": np.uint32,
+    "string_slots": np.uint32,
+    "byte_ptr": np.int64,
+    "start_ptr": np.int64,
+    "string_slot_ptr": np.int64,
     "maps": np.int32,
     "map_ptr": np.int64,
-    "pairs": np.int32,
+    "pairs": np.uint64,
     "pair_ptr": np.int64,
-    "attribute_template": np.int32,
-    "attribute_value": np.int32,
+    "pair_slots": np.uint64,
+    "pair_slot_ptr": np.int64,
+    "tables": np.int32,
+    "table_ptr": np.int64,
 }
 
 
@@ -152,17 +159,21 @@ class TemplateFeatures:
         wanted = np.ascontiguousarray(list(ids), np.int32)
         if self.hash_size is not None:
             return [f"bucket {i}" for i in wanted]
-        templates = self.attribute_template[wanted]
         orders = self._orders
         return [
             self.templates[k].shown([values[place] for place in orders[k]])
-            for k, values in zip(templates, self._table.components(wanted))
+            for k, values in self._table.components(wanted)
         ]
 
     @property
     def _orders(self) -> list[list[int]]:
         _ = self._plan
         return self._compilation.orders
+
+    def keep(self, ids: NDArray[np.int64]) -> TemplateFeatures:
+        """An encoder that knows only those attributes, numbered anew in their order."""
+        settings, arrays = self.state()
+        return self.from_state(settings, arrays | keep_attributes(arrays, self._plan, ids))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file keeps: a JSON-able dict and arrays."""
@@ -200,8 +211,7 @@ class TemplateFeatures:
         features = cls(templates, gazetteers=gazetteers, hash_size=settings["hash_size"])
         _ = features._plan  # refuses what cannot be compiled
         if features.hash_size is None:
-            given = (np.ascontiguousarray(arrays[name], kind) for name, kind in _ARRAYS.items())
-            features._table.restore(*given)
+            features._table.restore(*(as_stored(arrays, name, kind) for name, kind in _ARRAYS.items()))
         return features
 
 

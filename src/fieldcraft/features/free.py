@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from fieldcraft import _core
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.stored import as_stored
+
+_ARRAYS = {"names": np.uint8, "starts": np.uint32, "slots": np.uint32}
 
 
 class FreeTemplate(NamedTuple):
@@ -109,21 +112,24 @@ class FreeFeatures:
             None if plain else np.ascontiguousarray(values[known]),
         )
 
+    def keep(self, ids: NDArray[np.int64]) -> FreeFeatures:
+        """An encoder that knows only those attributes, numbered anew in their order."""
+        kept = FreeFeatures(hash_size=self.hash_size, edge_prefix=self.edge_prefix)
+        kept._table = self._table.keep(ids)
+        return kept
+
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file keeps: settings and arrays."""
-        names, starts, _ = self._table.state()
+        names, starts, slots = self._table.state()
         header = {"hash_size": self.hash_size, "edge_prefix": self.edge_prefix}
-        return header, {"names": names, "starts": starts}
+        return header, {"names": names, "starts": starts, "slots": slots}
 
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FreeFeatures:
         """The encoder that ``state`` described."""
         encoder = cls(hash_size=header["hash_size"], edge_prefix=header["edge_prefix"])
-        encoder._table = _core.AttributeTable.restore(
-            np.ascontiguousarray(arrays["names"]),
-            np.ascontiguousarray(arrays["starts"]),
-            header["hash_size"] or 0,
-        )
+        tables = (as_stored(arrays, name, kind) for name, kind in _ARRAYS.items())
+        encoder._table = _core.AttributeTable.restore(*tables, header["hash_size"] or 0)
         return encoder
 
 

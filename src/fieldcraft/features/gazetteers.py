@@ -27,7 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import FieldcraftError, InputError
+from fieldcraft.features.stored import as_stored
 
+_ARRAYS: dict[str, type[np.generic]] = {
+    "word_bytes": np.uint8,
+    "word_starts": np.uint32,
+    "word_slots": np.uint32,
+    "words": np.int32,
+    "starts": np.int64,
+}
 CASES = ("sensitive", "insensitive")
 MATCHES = ("longest", "all")
 
@@ -114,9 +122,8 @@ class Gazetteer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Settings, and the table as arrays."""
-        names = ("word_bytes", "word_starts", "words", "starts")
         settings = {"name": self.name, "case": self.case, "match": self.match}
-        return settings, dict(zip(names, self.table.state()))
+        return settings, dict(zip(_ARRAYS, self.table.state()))
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Gazetteer:
@@ -125,12 +132,8 @@ class Gazetteer:
 
         gazetteer = cls(settings["name"], (), case=settings["case"], match=settings["match"])
         gazetteer._check()
-        gazetteer.__dict__["table"] = _core.GazetteerTable.restore(
-            np.ascontiguousarray(arrays["word_bytes"], np.uint8),
-            np.ascontiguousarray(arrays["word_starts"], np.int64),
-            np.ascontiguousarray(arrays["words"], np.int32),
-            np.ascontiguousarray(arrays["starts"], np.int64),
-        )
+        tables = (as_stored(arrays, name, kind) for name, kind in _ARRAYS.items())
+        gazetteer.__dict__["table"] = _core.GazetteerTable.restore(*tables)
         return gazetteer
 
 

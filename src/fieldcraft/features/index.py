@@ -10,7 +10,7 @@ appending, so ids stay valid.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -74,6 +74,10 @@ class FeatureIndex:
         """The rows where ``mask`` holds."""
         kept = {name: getattr(self, name)[mask] for name in COLUMNS}
         return FeatureIndex(**kept, windows=self.windows, n_attributes=self.n_attributes)
+
+    def with_attributes(self, attribute: Ints, n_attributes: int) -> FeatureIndex:
+        """The same features of attributes that are numbered in another way."""
+        return replace(self, attribute=attribute.astype(np.int32), n_attributes=n_attributes)
 
     def append(self, other: FeatureIndex) -> FeatureIndex:
         """This index followed by the rows of ``other`` that it does not have yet."""

@@ -29,9 +29,13 @@ class Fitted(Protocol):
     """What inspection needs of a trained chain."""
 
     classes_: NDArray[np.object_]
-    weights_: Floats
-    features_: FeatureIndex
-    encoder_: Encoder
+
+    @property
+    def weights_(self) -> Floats: ...
+    @property
+    def features_(self) -> FeatureIndex: ...
+    @property
+    def encoder_(self) -> Encoder: ...
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from fieldcraft.features.index import FeatureIndex
 from fieldcraft.models.estimator import Estimator
 from fieldcraft.models.fitting import Fitting
 from fieldcraft.models.inputs import encode, labels_of, sequences_of
+from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.spans import span_probabilities
 from fieldcraft.optimisers import LBFGS, OWLQN
 from fieldcraft.optimisers.loop import Record
-from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import Prior
 from fieldcraft.structures import queries
 from fieldcraft.structures.answers import Decoding
@@ -68,8 +68,6 @@ class ChainCRF(Estimator):
     """
 
     classes_: NDArray[np.object_]
-    weights_: Floats
-    features_: FeatureIndex
     training_log_: list[Record]
     objective_value_: float
     stop_reason_: str
@@ -77,7 +75,9 @@ class ChainCRF(Estimator):
     n_iter_: int
     optimiser_: LBFGS | OWLQN
     prior_: Prior
-    encoder_: design_.Encoder
+    source_: dict[str, Any] | None
+    provenance_: dict[str, Any]
+    _parameters: Parameters
 
     def __init__(
         self,
@@ -115,6 +115,24 @@ class ChainCRF(Estimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def weights_(self) -> Floats:
+        """[F] one weight per feature, read-only."""
+        self._require_fitted()
+        return self._parameters.weights
+
+    @property
+    def features_(self) -> FeatureIndex:
+        """The feature index: one row per weight."""
+        self._require_fitted()
+        return self._parameters.index
+
+    @property
+    def encoder_(self) -> design_.Encoder:
+        """Sequences -> attributes."""
+        self._require_fitted()
+        return self._parameters.encoder
 
     # -- training ---------------------------------------------------------------------------------
 
@@ -314,11 +332,18 @@ class ChainCRF(Estimator):
 
     # -- persistence ------------------------------------------------------------------------------
 
-    def save(self, path: Any, *, compact: bool = False) -> None:
-        """Write the model to one file; ``compact`` leaves out counts."""
+    def save(self, path: Any, *, compact: bool = False, float32: bool = False, zeros: bool = False) -> None:
+        """Write the model to one file, whole or not at all.
+
+        Parameters
+        ----------
+        compact : leave out the features' counts, which only inspection needs
+        float32 : store the weights in half the room, rounded
+        zeros : store also the features whose weight is exactly 0, which change no answer
+        """
         from fieldcraft.models.persistence import save
 
-        save(self, path, compact=compact)
+        save(self, path, compact=compact, float32=float32, zeros=zeros)
 
     def __getstate__(self) -> dict[str, Any]:
         from fieldcraft.models.persistence import freeze
@@ -335,24 +360,15 @@ class ChainCRF(Estimator):
     def _jobs(self) -> int:
         return resolve_jobs(self.n_jobs)
 
-    def _settle(
-        self,
-        encoder: design_.Encoder,
-        index: FeatureIndex,
-        weights: Floats,
-        classes: Sequence[str],
-    ) -> None:
+    def _settle(self, parameters: Parameters, classes: Sequence[str]) -> None:
         """Become fitted: everything that answers need, ready to be shared between threads."""
-        self.encoder_ = encoder
-        self.features_ = index
         self.classes_ = np.array([*classes, None], object)[:-1]
-        self.weights_ = weights
-        self._scorer = ChainWeights(index, weights, len(classes), n_jobs=self._jobs())
+        self._parameters = parameters
 
     def _apply(self, X: Any) -> tuple[Encoded, Any]:
         self._require_fitted()
         encoded = encode(X, self.encoder_, grow=False, n_threads=self._jobs())
-        return encoded, self._scorer.apply(encoded)
+        return encoded, self._parameters.scorer.apply(encoded)
 
     def _states(self, potentials: Any) -> NDArray[np.int32]:
         return queries.resolve_decoding(self.decoding)(potentials, self._jobs())

@@ -52,7 +52,7 @@ class Estimator:
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "weights_")
+        return hasattr(self, "_parameters")
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

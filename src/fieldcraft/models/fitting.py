@@ -18,7 +18,9 @@ from fieldcraft import design as design_
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.packed import PackedIndex
 from fieldcraft.models.inputs import encode, labels_of
+from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.progress import Progress
 from fieldcraft.objectives import resolve_objective
 from fieldcraft.optimisers import resolve_optimiser
@@ -72,6 +74,7 @@ class Fitting:
         labels, encoder = labels_of(X, y), self._encoder()
         design = self._design(encoder, X, labels)
         weights = check_weights(sample_weight, design.n_sequences)
+        self.provenance = _provenance(design, self.classes, encoder)
         wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
         mask = check_mask(wanted, len(design.index))
         digest = "" if snapshot is None else _digest(design, weights, mask, self.prior, self.optimiser)
@@ -119,7 +122,8 @@ class Fitting:
     def _settle(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> None:
         crf = self.crf
         release_memory()
-        crf._settle(encoder, index, np.array(outcome.weights), self.classes)
+        crf._settle(Parameters.of(encoder, index, outcome.weights, len(self.classes)), self.classes)
+        crf.source_, crf.provenance_ = None, self.provenance
         crf.optimiser_, crf.prior_ = self.optimiser, self.prior
         crf.training_log_, crf.objective_value_ = outcome.records, outcome.objective
         crf.stop_reason_, crf.converged_ = outcome.reason, outcome.converged
@@ -146,11 +150,11 @@ class Fitting:
         names = [*self.classes, *sorted(set(design_.label_names(gold_labels)) - set(self.classes))]
         gold = design_.encode_labels(gold_labels, names, encoded.offsets)
         metric = resolve_metric(self.crf.metric, gold_labels).on_ids(names)
-        index, n_states, n_jobs = design.index, len(self.classes), self.n_jobs
+        packed, n_jobs = PackedIndex.of(design.index, len(self.classes)), self.n_jobs
         decode = queries.resolve_decoding(self.crf.decoding)
 
         def score(weights: Floats) -> float:
-            scorer = ChainWeights(index, weights, n_states, n_jobs=n_jobs)
+            scorer = ChainWeights(packed, packed.places(weights))
             return float(metric(gold, decode(scorer.apply(encoded), n_jobs), encoded.offsets))
 
         return score
@@ -161,6 +165,19 @@ def _tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:
     for callback in callbacks:
         if hasattr(callback, event):
             getattr(callback, event)(*facts)
+
+
+def _provenance(design: design_.Design, labels: list[str], encoder: design_.Encoder) -> dict[str, Any]:
+    """What the model was trained on: a digest of attributes and labels, and how much it was."""
+    hasher = hashlib.sha256("\0".join(labels).encode("utf-8", "surrogatepass"))
+    _, tables = encoder.state()
+    for part in [*design.encoded, design.gold, *tables.values()]:
+        hasher.update(b"absent" if part is None else np.ascontiguousarray(part).data)
+    return {
+        "data": hasher.hexdigest(),
+        "sequences": design.n_sequences,
+        "tokens": len(design.gold),
+    }
 
 
 def _digest(

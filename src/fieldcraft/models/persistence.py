@@ -1,8 +1,14 @@
-"""Models to files and back. Every kind of model registers a name here."""
+"""Models to files and back. Every kind of model registers a name here.
+
+The header tells in groups what the model is: ``labels``, ``encoder`` and ``index`` (with the arrays of the
+same names), ``parameters``, ``prior`` and ``optimiser`` (how it was made, so that it can be trained again),
+``training`` (how that went), ``source`` (how its corpus was read) and ``provenance``.
+"""
 
 from __future__ import annotations
 
 import os
+from dataclasses import asdict, fields
 from importlib.metadata import version
 from typing import Any
 
@@ -10,36 +16,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import ENCODERS
-from fieldcraft.errors import ModelFileError
+from fieldcraft.errors import FieldcraftError, ModelFileError
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.index import COLUMNS, FeatureIndex
+from fieldcraft.features.packed import PackedIndex
 from fieldcraft.models.chain import ChainCRF
+from fieldcraft.models.parameters import Parameters
 from fieldcraft.optimisers import OPTIMISERS
+from fieldcraft.optimisers.loop import Record
 from fieldcraft.priors import PRIORS
 from fieldcraft.store.files import read_arrays, write_arrays
+from fieldcraft.store.upgrades import upgrade
 
+Arrays = dict[str, NDArray[Any]]
 KINDS: dict[str, type[ChainCRF]] = {"chain": ChainCRF}
-NEEDED = ("attribute", "previous", "label")
-FITTED = (
-    "training_log_",
-    "objective_value_",
-    "stop_reason_",
-    "converged_",
-    "n_iter_",
-    "optimiser_",
-    "prior_",
-)
+PARAMETERS = ("features", "min_count", "decoding", "metric", "random_state")
+TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
+FITTED = (*TRAINING, "training_log_", "optimiser_", "prior_", "source_", "provenance_")
+DAMAGE = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
-def save(model: ChainCRF, path: str | os.PathLike[str], *, compact: bool = False) -> None:
-    """Write a fitted model to ``path``."""
+def save(
+    model: ChainCRF,
+    path: str | os.PathLike[str],
+    *,
+    compact: bool = False,
+    float32: bool = False,
+    zeros: bool = False,
+) -> None:
+    """Write a fitted model to ``path``, whole or not at all."""
     model._require_fitted()
-    header, arrays = _pack(model, compact=compact)
-    write_arrays(path, {**header, "fieldcraft": version("fieldcraft")}, arrays)
+    parameters = model._parameters if zeros else model._parameters.without_zeros()
+    header, arrays = _pack(model, parameters, compact=compact)
+    if float32:
+        arrays["weights"] = arrays["weights"].astype(np.float32)
+    write_arrays(path, header, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model in a file.
+    """The model in a file, which is mapped, not read: processes that load it share its pages.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/model.fc"
@@ -47,23 +61,26 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> load(path).predict([[["a"]]]).tolist()
     [['X']]
     """
+    name = os.fspath(path)
     header, arrays = read_arrays(path)
+    kind = KINDS.get(str(header.get("kind")))
+    if kind is None:
+        raise ModelFileError(f"{name} holds a {header.get('kind')!r}, not a model ({', '.join(KINDS)})")
     try:
-        kind = KINDS[header["kind"]]
         model = kind()
-        _unpack(model, header, arrays)
-    except ModelFileError:
-        raise
-    except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise ModelFileError(f"{os.fspath(path)} does not hold a model: {error!r}") from None
+        _unpack(model, *upgrade(header, arrays))
+    except FieldcraftError as error:
+        raise ModelFileError(f"{name} is damaged: {error}") from None
+    except DAMAGE as error:
+        raise ModelFileError(f"{name} is damaged: {type(error).__name__}: {error}") from None
     return model
 
 
 def freeze(model: ChainCRF) -> dict[str, Any]:
     """For pickling: parameters and, if fitted, what the file would hold."""
     state: dict[str, Any] = {"params": model.get_params()}
-    if hasattr(model, "weights_"):
-        state["header"], state["arrays"] = _pack(model, compact=False)
+    if model.__sklearn_is_fitted__():
+        state["header"], state["arrays"] = _pack(model, model._parameters, compact=False)
         state["fitted"] = {name: getattr(model, name) for name in FITTED if hasattr(model, name)}
     return state
 
@@ -77,49 +94,59 @@ def thaw(model: ChainCRF, state: dict[str, Any]) -> None:
         vars(model).update(state["fitted"])
 
 
-def _pack(model: ChainCRF, *, compact: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    encoder_kind = next(k for k, v in ENCODERS.items() if isinstance(model.encoder_, v))
-    settings, tables = model.encoder_.state()
-    index = model.features_
+def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[dict[str, Any], Arrays]:
+    encoder = parameters.encoder
+    settings, tables = encoder.state()
+    arrays: Arrays = {"weights": parameters.placed}
+    arrays |= {f"index.{k}": v for k, v in parameters.packed.to_file(counts=not compact).items()}
+    arrays |= {f"encoder.{k}": v for k, v in tables.items()}
+    named = {name: getattr(model, name) for name in PARAMETERS}
     header = {
-        "kind": "chain",
+        "kind": next(name for name, kind in KINDS.items() if isinstance(model, kind)),
         "labels": model.classes_.tolist(),
-        "encoder": {"kind": encoder_kind, **settings},
-        "n_attributes": index.n_attributes,
-        "decoding": model.decoding,
-        "metric": model.metric if isinstance(model.metric, str) else "auto",
-        "features": model.features,
-        "min_count": model.min_count,
-        "random_state": model.random_state,
+        "encoder": {"kind": next(k for k, v in ENCODERS.items() if isinstance(encoder, v)), **settings},
+        "index": parameters.packed.numbers,
+        "parameters": {**named, "metric": model.metric if isinstance(model.metric, str) else "auto"},
         "prior": _settings(getattr(model, "prior_", None)),
         "optimiser": _settings(getattr(model, "optimiser_", None)),
+        "training": _training(model),
+        "source": getattr(model, "source_", None),
+        "provenance": {**getattr(model, "provenance_", {}), "fieldcraft": version("fieldcraft")},
     }
-    columns = NEEDED if compact else COLUMNS
-    arrays = {f"index.{name}": getattr(index, name) for name in columns}
-    arrays |= {"index.windows": index.windows, "weights": model.weights_}
-    arrays |= {f"encoder.{name}": table for name, table in tables.items()}
     return header, arrays
 
 
-def _unpack(model: ChainCRF, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    n = len(arrays["weights"])
-    filler = {"template": np.full(n, -1, np.int32)}
-    filler |= {"count": np.zeros(n, np.int32), "family": np.zeros(n, np.int32)}
-    columns = {k: np.array(arrays.get(f"index.{k}", filler.get(k))) for k in COLUMNS}
-    index = FeatureIndex(**columns, windows=arrays["index.windows"], n_attributes=int(header["n_attributes"]))
+def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
+    labels = [str(label) for label in header["labels"]]
+    packed = PackedIndex.from_file(len(labels), header["index"], _under("index.", arrays))
     described = dict(header["encoder"])
-    start = "encoder."
-    tables = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
-    encoder = ENCODERS[described.pop("kind")].from_state(described, tables)
-    if index.n_attributes != encoder.n_attributes:
-        raise ValueError(
-            f"{index.n_attributes} attributes in the header, {encoder.n_attributes} in the table"
-        )
-    for name in ("decoding", "metric", "features", "min_count", "random_state"):
-        setattr(model, name, header[name])
-    _restore_parameters(model, encoder, header)
-    weights = np.ascontiguousarray(arrays["weights"], np.float64)
-    model._settle(encoder, index, weights, [str(label) for label in header["labels"]])
+    encoder = ENCODERS[described.pop("kind")].from_state(described, _under("encoder.", arrays))
+    weights = arrays["weights"]
+    if weights.dtype not in (np.float32, np.float64):
+        raise ValueError(f"weights of type {weights.dtype}")
+    parameters = Parameters(encoder, packed, weights.astype(np.float64, copy=False))
+    for name in PARAMETERS:
+        setattr(model, name, header["parameters"][name])
+    _restore_settings(model, encoder, header)
+    training = header.get("training") or {}
+    if training:
+        log = training.pop("training_log_")
+        model.training_log_ = [Record(*row) for row in zip(*(log[f.name] for f in fields(Record)))]
+        vars(model).update({name: training[name] for name in TRAINING})
+    model.source_, model.provenance_ = header.get("source"), dict(header.get("provenance") or {})
+    model._settle(parameters, labels)
+
+
+def _under(start: str, arrays: Arrays) -> Arrays:
+    return {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
+
+
+def _training(model: ChainCRF) -> dict[str, Any] | None:
+    if not hasattr(model, "training_log_"):
+        return None
+    rows = [asdict(record) for record in model.training_log_]
+    log = {f.name: [row[f.name] for row in rows] for f in fields(Record)}
+    return {**{name: getattr(model, name) for name in TRAINING}, "training_log_": log}
 
 
 def _settings(thing: Any) -> dict[str, Any] | None:
@@ -130,7 +157,7 @@ def _settings(thing: Any) -> dict[str, Any] | None:
     return {"kind": type(thing).__name__, **numbers}
 
 
-def _restore_parameters(model: ChainCRF, encoder: Any, header: dict[str, Any]) -> None:
+def _restore_settings(model: ChainCRF, encoder: Any, header: dict[str, Any]) -> None:
     """The constructor's parameters as the file tells them, so that a loaded model can be trained again."""
     for name, table in (("prior", PRIORS), ("optimiser", OPTIMISERS)):
         described = dict(header.get(name) or {})

@@ -1,14 +1,21 @@
 """One safetensors file: arrays, and a JSON header of ours in its metadata.
 
-Written to a temporary name in the same folder, synced and renamed: a reader sees the old file or the
-new one, never half of one. No pickle, no code.
+Written to a temporary name in the same folder, synced and renamed: a reader sees the old file or the new one,
+never half of one. Read by mapping it: the arrays are views of the file's pages, which all processes share.
+No pickle, no code. The directory of arrays is read here, number by number, since a file may be damaged or
+hostile: whatever does not fit is a ModelFileError.
+
+Hazard: a mapped file must be replaced (as saving does), never written into.
 """
 
 from __future__ import annotations
 
 import json
+import mmap
 import os
+import stat
 import tempfile
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +24,22 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import ModelFileError
 
-FORMAT = 1
+FORMAT = 2
 META = "fieldcraft"
+MOST_HEADER = 1 << 28  # bytes
+TYPES = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U64": np.uint64,
+    "U32": np.uint32,
+    "U16": np.uint16,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
 
 
 def write_arrays(
@@ -47,31 +68,68 @@ def write_arrays(
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a file that ``write_arrays`` wrote."""
-    from safetensors import SafetensorError, safe_open
-
+    """Header and arrays of a file that ``write_arrays`` wrote; the arrays look into the file."""
     name = os.fspath(path)
     if not Path(path).exists():
         raise FileNotFoundError(f"{name}: no such file")
     try:
-        with safe_open(name, framework="numpy") as file:
-            text = (file.metadata() or {}).get(META)
-            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as error:
+        directory, data = _open(name)
+        metadata = directory.pop("__metadata__", None) or {}
+        text = metadata.get(META)
+        arrays = {key: _array(key, entry, *data) for key, entry in directory.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
     if text is None:
         raise ModelFileError(f"{name} is a safetensors file, but fieldcraft did not write it")
+    return _header(name, text), arrays
+
+
+def _open(name: str) -> tuple[dict[str, Any], tuple[mmap.mmap, int]]:
+    """The directory of a safetensors file, and the map with the offset where arrays begin."""
+    with open(name, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is no regular file")
+        if status.st_size < 8:
+            raise ValueError(f"it has {status.st_size} bytes")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    length = int.from_bytes(mapped[:8], "little")
+    if length > min(len(mapped) - 8, MOST_HEADER):
+        raise ValueError(f"its header would take {length} of {len(mapped)} bytes")
+    directory = json.loads(mapped[8 : 8 + length])
+    if not isinstance(directory, dict):
+        raise ValueError("its header is no JSON object")
+    return directory, (mapped, 8 + length)
+
+
+def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap, start: int) -> NDArray[Any]:
+    kind, shape = np.dtype(TYPES[entry["dtype"]]), entry["shape"]
+    begin, end = entry["data_offsets"]
+    numbers = [begin, end, *shape]
+    if not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers) or len(shape) > 8:
+        raise ValueError(f"array {name!r} has shape {shape} at {begin} .. {end}")
+    if not begin <= end <= len(mapped) - start or prod(shape) * kind.itemsize != end - begin:
+        raise ValueError(f"array {name!r} of shape {shape} does not fit its place {begin} .. {end}")
+    if begin == end:
+        return np.empty(shape, kind)
+    array: NDArray[Any] = np.frombuffer(mapped, kind, prod(shape), start + begin).reshape(shape)
+    return array if array.flags.aligned else array.copy()
+
+
+def _header(name: str, text: str) -> dict[str, Any]:
     try:
         header = json.loads(text)
-    except ValueError as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{name} is damaged: its header is no JSON ({error})") from None
     if not isinstance(header, dict):
         raise ModelFileError(f"{name} is damaged: its header is no JSON object")
-    if header.get("format") != FORMAT:
+    found = header.get("format")
+    if not isinstance(found, int) or not 1 <= found <= FORMAT:
         raise ModelFileError(
-            f"{name} has format {header.get('format')}; this fieldcraft reads format {FORMAT}"
+            f"{name} has format {found}; this fieldcraft reads formats 1 to {FORMAT}; "
+            "a newer one may read it: pip install -U fieldcraft"
         )
-    return header, arrays
+    return header
 
 
 def _umask() -> int:

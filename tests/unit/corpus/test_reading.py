@@ -7,6 +7,7 @@ import io
 import itertools
 import sys
 import tracemalloc
+from typing import ClassVar
 
 import pytest
 
@@ -287,19 +288,19 @@ def test_public_corpora_have_their_published_sizes(data_file, name, options, n_s
 @pytest.mark.parametrize(("width", "labels"), [(3, ["B-LOC"]), (2, None)])
 def test_a_label_column_that_may_lack(width, labels):
     line = " ".join(["Rome", "NNP", "B-LOC"][:width]) + "\n"
-    corpus = read(io.StringIO(line), columns="word pos ner", label="ner", optional_label=True)
+    corpus = fc.read(io.StringIO(line), columns="word pos ner", label="ner", optional_label=True)
     assert corpus[0].columns == {"word": ["Rome"], "pos": ["NNP"]}
     assert corpus[0].labels == labels
 
 
 def test_a_label_key_that_may_lack():
     text = '{"word": ["Rome"]}\n'
-    corpus = read(io.StringIO(text), format="jsonl", columns="word ner", label="ner", optional_label=True)
+    corpus = fc.read(io.StringIO(text), format="jsonl", columns="word ner", label="ner", optional_label=True)
     assert (corpus[0].columns, corpus[0].labels) == ({"word": ["Rome"]}, None)
 
 
 def test_a_stream_tells_what_it_found():
-    stream = read(io.StringIO("Rome\tNNP\n"), lazy=True)
+    stream = fc.read(io.StringIO("Rome\tNNP\n"), lazy=True)
     list(stream)
     assert (stream.format, stream.separator) == ("columns", "tab")
 
@@ -310,9 +311,9 @@ def test_what_a_slow_source_has_is_read_at_once():
     class Slow:
         pieces: ClassVar = [b"a\n\nb\n\n", b"c\n\n", b"d\n"]
 
-        def read(self, size):
+        def read(self, _size):
             return self.pieces.pop(0) if self.pieces else b""
 
     source = Slow()
-    left = [len(source.pieces) for _ in read(source, lazy=True)]
+    left = [len(source.pieces) for _ in fc.read(source, lazy=True)]
     assert left == [2, 2, 1, 0]

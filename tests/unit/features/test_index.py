@@ -12,6 +12,7 @@ from fieldcraft import ChainCRF
 from fieldcraft.design import build_design, encode_labels
 from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import COLUMNS, FeatureIndex
+from fieldcraft.models.parameters import Parameters
 
 Key = tuple[str | None, int, int]  # attribute, previous label, label
 
@@ -140,6 +141,6 @@ def test_weights_align_with_features() -> None:
     assert crf.weights_[row] > 0.1
     weights = np.zeros(len(index))
     weights[row] = 2.0
-    crf._settle(crf.encoder_, index, weights, crf.classes_.tolist())
+    crf._settle(Parameters.of(crf.encoder_, index, weights, len(crf.classes_)), crf.classes_.tolist())
     (p,) = crf.predict_proba([[["a"]]])
     assert p[0, 0] == pytest.approx(1 / (1 + np.exp(-2.0)), rel=1e-12)

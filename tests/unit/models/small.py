@@ -41,7 +41,7 @@ def chains(crf: ChainCRF, X: Any) -> list[oracle.Chain]:
     """Every sequence of X as the oracle sees it."""
     encoded = crf.encoder_.encode(X, grow=False)
     S = len(crf.classes_)
-    node, edge = ChainWeights(crf.features_, crf.weights_, S).arrays(encoded)
+    node, edge = ChainWeights.of(crf.features_, crf.weights_, S).arrays(encoded)
     rows = np.tile(edge, (len(node), 1)) if edge.ndim == 1 else edge
     pairs = tuple((x, y) for x in range(S) for y in range(S))
     free = (True,) * S

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fieldcraft import ChainCRF
+from fieldcraft.models.parameters import Parameters
 from oracles import chain as oracle
 from unit.models.small import LABELS, batch, chains, corpus, model
 
@@ -168,7 +169,7 @@ def test_edge_features_look_at_the_input() -> None:
     X, y = corpus(LABELS["plain"])
     seen = [[[*item, f"e|{item[0]}"] for item in items] for items in X]
     crf = ChainCRF(edge_prefix="e|", n_jobs=1).fit(seen, y)
-    assert crf._scorer.looks_at_edges
+    assert crf._parameters.scorer.looks_at_edges
     asked = [[[*item, f"e|{item[0]}"] for item in items] for items in batch()]
     for p, best, chain in zip(crf.predict_proba(asked), crf.predict(asked), chains(crf, asked)):
         expected = np.array(oracle.node_marginals(chain)).reshape(p.shape)
@@ -201,7 +202,7 @@ def test_other_feature_spaces(settings: dict[str, Any]) -> None:
 def test_a_model_without_transitions_is_logistic_regression_per_token() -> None:
     crf = model(LABELS["plain"])
     weights = np.where(crf.features_.is_edge, 0.0, crf.weights_)
-    crf._settle(crf.encoder_, crf.features_, weights, crf.classes_.tolist())
+    crf._settle(Parameters.of(crf.encoder_, crf.features_, weights, len(crf.classes_)), crf.classes_.tolist())
     X = batch(lengths=(4,))
     (p,) = crf.predict_proba(X)
     alone = [crf.predict_proba([[item]])[0][0] for item in X[0]]

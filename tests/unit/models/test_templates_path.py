@@ -64,7 +64,7 @@ def test_edge_templates_are_edge_features() -> None:
     through = ChainCRF(templates=text, optimiser=EXACT, n_jobs=1).fit(WORDS, TAGS)
     items = [[[f"w={w}", f"e|{w.lower()}"] for w in words] for words in WORDS]
     free = ChainCRF(edge_prefix="e|", optimiser=EXACT, n_jobs=1).fit(items, TAGS)
-    assert through._scorer.looks_at_edges
+    assert through._parameters.scorer.looks_at_edges
     assert free.objective_value_ == pytest.approx(through.objective_value_, rel=1e-10)
     assert through.predict(WORDS).tolist() == free.predict(items).tolist()
 

@@ -22,7 +22,7 @@ def functional(
     design: Design, n_labels: int, weights: Floats, *, sequence_weights: Floats | None = None
 ) -> Loss:
     """potentials.py, then the objective, then the adjoint."""
-    node, edge = ChainWeights(design.index, weights, n_labels).arrays(design.encoded)
+    node, edge = ChainWeights.of(design.index, weights, n_labels).arrays(design.encoded)
     states = StateSpace.labels(n_labels)
     offsets, gold = design.encoded.offsets, design.gold
     found = Likelihood().value_and_gradient(states, node, edge, offsets, gold, sequence_weights)

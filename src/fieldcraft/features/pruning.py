@@ -1,0 +1,76 @@
+"""The tables of an extraction with fewer attributes: what no attribute needs any more goes.
+
+Attributes go from the templates' tables, and conjunctions from the tables of pairs, last ones first, since a
+longer conjunction is a pair whose left part is a pair. Strings stay: they are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def keep_attributes(
+    arrays: Mapping[str, NDArray[Any]], plan: dict[str, Any], ids: NDArray[np.int64]
+) -> Arrays:
+    """Tables and pairs of an extraction's state that know the attributes ``ids`` alone."""
+    n_streams = len(plan["streams"])
+    tables = _renumbered(_parts(arrays["tables"], arrays["table_ptr"]), ids)
+    keys = _parts(arrays["pairs"], arrays["pair_ptr"])
+    used = [np.zeros(len(k), bool) for k in keys]
+    for (node, *_), table in zip(plan["templates"], tables):
+        if node >= n_streams:
+            used[node - n_streams][np.flatnonzero(table >= 0)] = True
+    for p in reversed(range(len(keys))):  # a pair's parts are earlier nodes
+        for node, values in zip(plan["pairs"][p][:2], _halves(keys[p][used[p]])):
+            if node >= n_streams:
+                used[node - n_streams][values] = True
+    number = [np.cumsum(u) - 1 for u in used]  # the new number of each pair that stays
+    kept = [_key(plan["pairs"][p], keys[p][used[p]], number, n_streams) for p in range(len(keys))]
+    for k, (node, *_) in enumerate(plan["templates"]):
+        if node >= n_streams and len(tables[k]):
+            tables[k] = tables[k][used[node - n_streams]]
+    slots = [_core.pair_slots(k) for k in kept]
+    out: Arrays = {}
+    for name, ptr, parts in (
+        ("tables", "table_ptr", tables),
+        ("pairs", "pair_ptr", kept),
+        ("pair_slots", "pair_slot_ptr", slots),
+    ):
+        out[name] = np.concatenate([*parts, np.empty(0, arrays[name].dtype)])
+        out[ptr] = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    return out
+
+
+def _renumbered(tables: list[NDArray[Any]], ids: NDArray[np.int64]) -> list[NDArray[np.int32]]:
+    n = 1 + max((int(t.max(initial=-1)) for t in tables), default=-1)
+    number = np.full(n + 1, -1, np.int32)  # the last entry serves -1
+    number[ids] = np.arange(len(ids))
+    return [number[t] for t in tables]
+
+
+def _parts(array: NDArray[Any], ptr: NDArray[np.int64]) -> list[NDArray[Any]]:
+    return [array[a:b] for a, b in zip(ptr[:-1], ptr[1:])]
+
+
+def _halves(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+
+def _key(
+    pair: list[int], keys: NDArray[np.uint64], number: list[NDArray[np.int64]], n_streams: int
+) -> NDArray[np.uint64]:
+    """Keys whose parts bear their new numbers."""
+    left, right = (
+        number[node - n_streams][values] if node >= n_streams else values
+        for node, values in zip(pair[:2], _halves(keys))
+    )
+    packed: NDArray[np.uint64] = left.astype(np.uint64) << np.uint64(32) | right.astype(np.uint64)
+    return packed
