@@ -1,6 +1,7 @@
 // Template extraction and gazetteers: reads Python strings, asks Python for what only it can tell, then
 // works without the GIL.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/unordered_map.h>
 
@@ -288,15 +289,22 @@ void restore(Extractor& self, const In1<uint8_t>& bytes, const In1<uint32_t>& st
   self.restore_tables(std::move(mine));
 }
 
-// Templates and texts of attributes: a list of (template, values).
-nb::list components(const Extractor& self, const In1<int32_t>& ids) {
+// How the attributes of a template are shown: piece, value, piece, value … piece; values by their place.
+using Form = std::pair<std::vector<std::string>, std::vector<size_t>>;
+
+nb::list texts(const Extractor& self, const In1<int32_t>& ids, const std::vector<Form>& forms) {
   check_range(ids, 0, static_cast<int64_t>(self.n_attributes()), "ids");
+  require(forms.size() == self.plan().templates.size(), "one form per template");
   const Extractor::Origins origins = self.origins();
   nb::list out;
   for (size_t i = 0; i < ids.shape(0); ++i) {
     const size_t id = static_cast<size_t>(ids(i));
-    out.append(
-        nb::make_tuple(origins.of_template[id], self.components(origins.of_template[id], origins.value[id])));
+    const auto& [pieces, places] = forms[static_cast<size_t>(origins.of_template[id])];
+    const auto values = self.components(origins.of_template[id], origins.value[id]);
+    require(pieces.size() == places.size() + 1, "one piece more than values");
+    std::string text = pieces[0];
+    for (size_t j = 0; j < places.size(); ++j) text += values.at(places[j]) + pieces[j + 1];
+    out.append(nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace")));
   }
   return out;
 }
@@ -329,7 +337,7 @@ void bind_templates(nb::module_& m) {
       .def_prop_ro("n_attributes", &Extractor::n_attributes)
       .def("attribute_template",
            [](const Extractor& self) { return give(std::move(self.origins().of_template)); })
-      .def("components", &components, nb::arg("ids"))
+      .def("texts", &texts, nb::arg("ids"), nb::arg("forms"))
       .def("buckets", &buckets, nb::arg("names"), nb::arg("size"))
       .def("state", &state)
       .def("restore", &restore);

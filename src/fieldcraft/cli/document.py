@@ -76,7 +76,7 @@ def _row(parameter: Any) -> str:
         names = f"`{_metavar(parameter)}`"
     default = parameter.default
     shown = (
-        default not in (None, False, ["-"])
+        not any(default is unsaid for unsaid in (None, False))
         and not callable(default)
         and parameter.param_type_name == "option"
     )

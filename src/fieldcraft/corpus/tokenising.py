@@ -93,7 +93,10 @@ def resolve_tokenizer(given: str | Tokenizer) -> Tokenizer:
         raise InputError(
             f"tokenizer={given!r} is neither a rule ({', '.join(RULES)}) nor a fieldcraft.Tokenizer"
         )
-    _matcher(given)
+    if given.pattern is None:  # compiled when it is used: that takes a moment
+        _check_rule(given.name)
+    else:
+        _matcher(given)
     return given
 
 
@@ -118,14 +121,17 @@ def _matcher(tokenizer: Tokenizer) -> re.Pattern[str]:
     return _compiled(pattern, name)
 
 
+def _check_rule(name: Any) -> None:
+    if not isinstance(name, str) or name not in RULES:
+        raise InputError(
+            f"no tokenizer is called {name!r}; there are {', '.join(RULES)}, or pass Tokenizer(pattern=...)"
+        )
+
+
 @lru_cache(maxsize=64)
 def _compiled(pattern: str | None, name: str) -> re.Pattern[str]:
     if pattern is None:
-        if name not in RULES:
-            raise InputError(
-                f"no tokenizer is called {name!r}; there are {', '.join(RULES)}, "
-                "or pass Tokenizer(pattern=...)"
-            )
+        _check_rule(name)
         return re.compile(RULES[name]())
     if name in RULES:
         raise InputError(f"Tokenizer: {name!r} is the name of a rule; give your pattern another")

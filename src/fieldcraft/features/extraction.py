@@ -159,16 +159,14 @@ class TemplateFeatures:
         wanted = np.ascontiguousarray(list(ids), np.int32)
         if self.hash_size is not None:
             return [f"bucket {i}" for i in wanted]
-        orders = self._orders
-        return [
-            self.templates[k].shown([values[place] for place in orders[k]])
-            for k, values in self._table.components(wanted)
-        ]
+        return self._table.texts(wanted, self._forms)  # type: ignore[no-any-return]
 
-    @property
-    def _orders(self) -> list[list[int]]:
+    @cached_property
+    def _forms(self) -> list[tuple[list[str], list[int]]]:
+        """Per template: literal pieces, and which of the plan's values stand between them."""
         _ = self._plan
-        return self._compilation.orders
+        forms = [template.pieces() for template in self.templates]
+        return [([*p], [order[i] for i in v]) for (p, v), order in zip(forms, self._compilation.orders)]
 
     def keep(self, ids: NDArray[np.int64]) -> TemplateFeatures:
         """An encoder that knows only those attributes, numbered anew in their order."""

@@ -103,9 +103,6 @@ class Term:
             value = step(value)
         return value
 
-    def shown(self, value: str) -> str:
-        return str(self) if self.test else f"{self}={value}"
-
 
 @dataclass(frozen=True)
 class Template:
@@ -150,13 +147,17 @@ class Template:
         body = " & ".join(map(str, self.terms))
         return f"edge: {body}" if self.part == "edge" else body
 
-    def shown(self, values: list[str]) -> str:
-        """The text of the attribute with these values, one per term."""
+    def pieces(self) -> tuple[list[str], list[int]]:
+        """How an attribute is shown: literal pieces, and the terms whose values stand between them.
+
+        A test's value is not shown: that it holds says all.
+        """
+        valued = [i for i, term in enumerate(self.terms) if not term.test]
         if self.pattern is not None:
-            pieces = [p + v for p, v in zip(self.pattern, [*values, ""])]
-            return "".join(pieces)
-        body = " & ".join(t.shown(v) for t, v in zip(self.terms, values))
-        return f"edge: {body}" if self.part == "edge" else body
+            return list(self.pattern), list(range(len(self.terms)))
+        mark = "\0"
+        body = " & ".join(str(term) if term.test else f"{term}={mark}" for term in self.terms)
+        return ("edge: " * (self.part == "edge") + body).split(mark), valued
 
 
 def col(column: str, offset: int = 0) -> Template:

@@ -71,4 +71,4 @@ def _begin_alike(pattern: str, table: WeightTable, ids: Rows) -> NDArray[np.bool
 def _head(template: object) -> str:
     """The fixed beginning of the texts of a template's attributes."""
     terms = getattr(template, "terms", None)
-    return "" if terms is None else template.shown(["\0"] * len(terms)).partition("\0")[0]  # type: ignore[attr-defined]
+    return "" if terms is None else template.pieces()[0][0]  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import design as design_
+from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
@@ -52,6 +53,7 @@ class Fitting:
             raise InputError(f"states={crf.states!r}; only 'labels' is there yet")
         queries.resolve_decoding(crf.decoding)
         resolve_metric(crf.metric, [])
+        resolve_tokenizer(crf.tokenizer)
         resolve_objective(crf.objective)
         self.prior = resolve_prior(crf.prior)
         self.optimiser = resolve_optimiser(crf.optimiser, self.prior)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft.corpus.tokenising import describe_tokenizer, restore_tokenizer
 from fieldcraft.design import ENCODERS
 from fieldcraft.errors import FieldcraftError, ModelFileError
 from fieldcraft.features.extraction import TemplateFeatures
@@ -24,7 +25,7 @@ from fieldcraft.models.parameters import Parameters
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.priors import PRIORS
-from fieldcraft.store.files import read_arrays, write_arrays
+from fieldcraft.store.files import name_of, read_arrays, write_arrays
 from fieldcraft.store.upgrades import upgrade
 
 Arrays = dict[str, NDArray[Any]]
@@ -52,8 +53,10 @@ def save(
     write_arrays(path, header, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str] | bytes) -> Any:
     """The model in a file, which is mapped, not read: processes that load it share its pages.
+
+    Bytes are taken for a file's content.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/model.fc"
@@ -61,7 +64,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> load(path).predict([[["a"]]]).tolist()
     [['X']]
     """
-    name = os.fspath(path)
+    name = name_of(path)
     header, arrays = read_arrays(path)
     kind = KINDS.get(str(header.get("kind")))
     if kind is None:
@@ -101,12 +104,14 @@ def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[di
     arrays |= {f"index.{k}": v for k, v in parameters.packed.to_file(counts=not compact).items()}
     arrays |= {f"encoder.{k}": v for k, v in tables.items()}
     named = {name: getattr(model, name) for name in PARAMETERS}
+    named["metric"] = model.metric if isinstance(model.metric, str) else "auto"
+    named["tokenizer"] = describe_tokenizer(model.tokenizer)
     header = {
         "kind": next(name for name, kind in KINDS.items() if isinstance(model, kind)),
         "labels": model.classes_.tolist(),
         "encoder": {"kind": next(k for k, v in ENCODERS.items() if isinstance(encoder, v)), **settings},
         "index": parameters.packed.numbers,
-        "parameters": {**named, "metric": model.metric if isinstance(model.metric, str) else "auto"},
+        "parameters": named,
         "prior": _settings(getattr(model, "prior_", None)),
         "optimiser": _settings(getattr(model, "optimiser_", None)),
         "training": _training(model),
@@ -127,6 +132,7 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
     parameters = Parameters(encoder, packed, weights.astype(np.float64, copy=False))
     for name in PARAMETERS:
         setattr(model, name, header["parameters"][name])
+    model.tokenizer = restore_tokenizer(header["parameters"].get("tokenizer", "words"))
     _restore_settings(model, encoder, header)
     training = header.get("training") or {}
     if training:

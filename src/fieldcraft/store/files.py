@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import stat
 import tempfile
 from math import prod
 from pathlib import Path
@@ -67,16 +66,24 @@ def write_arrays(
         raise
 
 
-def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a file that ``write_arrays`` wrote; the arrays look into the file."""
-    name = os.fspath(path)
-    if not Path(path).exists():
+def name_of(source: str | os.PathLike[str] | bytes) -> str:
+    """What errors call a file."""
+    return "the model" if isinstance(source, bytes) else os.fspath(source)
+
+
+def read_arrays(
+    source: str | os.PathLike[str] | bytes,
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a file (or its content) that ``write_arrays`` wrote; arrays look into the file."""
+    name = name_of(source)
+    if not isinstance(source, bytes) and not Path(source).exists():
         raise FileNotFoundError(f"{name}: no such file")
     try:
-        directory, data = _open(name)
+        content = source if isinstance(source, bytes) else _mapped(name)
+        directory, start = _directory(content)
         metadata = directory.pop("__metadata__", None) or {}
         text = metadata.get(META)
-        arrays = {key: _array(key, entry, *data) for key, entry in directory.items()}
+        arrays = {key: _array(key, entry, content, start) for key, entry in directory.items()}
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
     if text is None:
@@ -84,25 +91,28 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     return _header(name, text), arrays
 
 
-def _open(name: str) -> tuple[dict[str, Any], tuple[mmap.mmap, int]]:
-    """The directory of a safetensors file, and the map with the offset where arrays begin."""
+def _mapped(name: str) -> mmap.mmap | bytes:
+    if not os.path.isfile(name):
+        raise ValueError("it is no regular file")
     with open(name, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is no regular file")
-        if status.st_size < 8:
-            raise ValueError(f"it has {status.st_size} bytes")
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    length = int.from_bytes(mapped[:8], "little")
-    if length > min(len(mapped) - 8, MOST_HEADER):
-        raise ValueError(f"its header would take {length} of {len(mapped)} bytes")
-    directory = json.loads(mapped[8 : 8 + length])
+        empty = os.fstat(file.fileno()).st_size == 0  # which cannot be mapped
+        return b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _directory(content: mmap.mmap | bytes) -> tuple[dict[str, Any], int]:
+    """The directory of a safetensors file, and the offset where its arrays begin."""
+    if len(content) < 8:
+        raise ValueError(f"it has {len(content)} bytes")
+    length = int.from_bytes(content[:8], "little")
+    if length > min(len(content) - 8, MOST_HEADER):
+        raise ValueError(f"its header would take {length} of {len(content)} bytes")
+    directory = json.loads(content[8 : 8 + length])
     if not isinstance(directory, dict):
         raise ValueError("its header is no JSON object")
-    return directory, (mapped, 8 + length)
+    return directory, 8 + length
 
 
-def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap, start: int) -> NDArray[Any]:
+def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap | bytes, start: int) -> NDArray[Any]:
     kind, shape = np.dtype(TYPES[entry["dtype"]]), entry["shape"]
     begin, end = entry["data_offsets"]
     numbers = [begin, end, *shape]

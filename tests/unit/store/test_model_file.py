@@ -244,3 +244,32 @@ def test_flipped_and_missing_bytes(
     cut = data.draw(st.integers(0, len(content))) if data.draw(st.booleans()) else len(content)
     (folder / "flipped.fc").write_bytes(bytes(content[:cut]))
     attempt(folder / "flipped.fc")
+
+
+def test_a_model_from_bytes(tmp_path: Path) -> None:
+    crf, X = fitted("templates")
+    crf.save(tmp_path / "x.fc")
+    content = (tmp_path / "x.fc").read_bytes()
+    assert answers(fc.load(content), X) == answers(crf, X)
+    with pytest.raises(ModelFileError, match="the model is not a fieldcraft file"):
+        fc.load(content[:100])
+
+
+def test_what_a_file_tells_of_training(tmp_path: Path) -> None:
+    crf = ChainCRF(tokenizer=fc.Tokenizer(pattern="[a-z]+", name="lower")).fit(FREE, Y)
+    crf.source_ = {"format": "columns", "columns": ["word", "ner"]}
+    crf.save(tmp_path / "x.fc")
+    loaded = fc.load(tmp_path / "x.fc")
+    assert loaded.training_log_ == crf.training_log_
+    for name in ("objective_value_", "stop_reason_", "converged_", "n_iter_", "source_", "tokenizer"):
+        assert getattr(loaded, name) == getattr(crf, name), name
+    assert loaded.provenance_ == {**crf.provenance_, "fieldcraft": fc.__version__}
+    assert (crf.provenance_["sequences"], crf.provenance_["tokens"]) == (3, 6)
+
+
+def test_the_digest_is_of_the_data() -> None:
+    digest = ChainCRF().fit(FREE, Y).provenance_["data"]
+    assert ChainCRF(prior="laplacian").fit(FREE, Y).provenance_["data"] == digest
+    other = [FREE[0], FREE[1], ["x"]]  # ids are the same, names differ
+    assert ChainCRF().fit(other, Y).provenance_["data"] != digest
+    assert ChainCRF().fit(FREE, [["D", "N"], ["D", "N", "V"], ["V"]]).provenance_["data"] != digest

@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ CRFSUITE = b"lCRF"  # how CRFsuite's own model files begin
 class Tagger:
     """Labels sequences with a trained model.
 
+    >>> import tempfile
     >>> from fieldcraft.compat.pycrfsuite import Trainer
     >>> path = tempfile.mkdtemp() + "/model.fc"
     >>> trainer = Trainer(verbose=False)
@@ -54,20 +54,19 @@ class Tagger:
         if Path(name).is_file():
             with Path(name).open("rb") as file:
                 _refuse_crfsuite(file.read(len(CRFSUITE)), os.fspath(name))
-        model = load(name)
-        if not isinstance(model, ChainCRF):
-            raise ModelFileError(f"{os.fspath(name)} holds a {type(model).__name__}; a chain is needed")
-        self.close()
-        self._crf = model
-        return contextlib.closing(self)
+        return self._take(load(name), os.fspath(name))
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
         """Open a model from the bytes of its file."""
         _refuse_crfsuite(value[: len(CRFSUITE)], "the model in memory")
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            path = Path(folder) / "model"
-            path.write_bytes(value)
-            return self.open(path)
+        return self._take(load(bytes(value)), "the model in memory")
+
+    def _take(self, model: Any, where: str) -> contextlib.closing[Tagger]:
+        if not isinstance(model, ChainCRF):
+            raise ModelFileError(f"{where} holds a {type(model).__name__}; a chain is needed")
+        self.close()
+        self._crf = model
+        return contextlib.closing(self)
 
     def close(self) -> None:
         """Let the model go."""
