@@ -283,7 +283,9 @@ void SequencePass::normalise(const double* logs, int rows, double weight, double
 // sequence.
 void SequencePass::log_backward(double weight, double* out, const Sink& sink) {
   std::vector<double> b(P_, 0.0), earlier(P_), joint(P_), terms(S_);
+  beta_.reserve(static_cast<size_t>(T_) * P_);
   for (int64_t t = T_ - 1; t >= 0; --t) {
+    std::copy(b.begin(), b.end(), beta_.data() + t * P_);
     const double* a = alpha_.data() + t * P_;
     for (int y = 0; y < S_; ++y) joint[y] = a[y] + b[y];
     normalise(joint.data(), 1, weight, out + t * P_);

@@ -66,6 +66,10 @@ class SequencePass {
   static void marginals_group(const std::vector<SequencePass*>& group, const double* weights,
                               double* const* out, double* products, const Sink* sinks);
 
+  // Covariance of every part with V(y) = sum over positions of v_t(y_t), times weight; after marginals().
+  // Given are node marginals mu [T, P] and moved = mu v [T, P]; nodes go to out [T, P], pairs to sink.
+  void covariance(const double* mu, const double* moved, double weight, double* out, const Sink& sink);
+
   // Probability that the states at first .. first+n-1 lie in allowed [n, S]; after marginals().
   double window_probability(int64_t first, int64_t n, const uint8_t* allowed);
 
@@ -89,8 +93,9 @@ class SequencePass {
   void scaled_backward(double weight, double* out);
   void conclude(double weight, double* out, double* products, const Sink& sink, bool every_position);
   void pair_marginals(double weight, double* products, const Sink& sink, bool every_position);
-  void log_backward(double weight, double* out, const Sink& sink);
+  void log_backward(double weight, double* out, const Sink& sink);  // keeps the suffix sums in beta_ [T, P]
   void normalise(const double* logs, int rows, double weight, double* out) const;
+  void pairs_at(int64_t t, double* pairs);  // pair marginals of step t; after marginals()
   double log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const;
   const double* step_matrix(int64_t t);        // exp'd edges of step t, own or shared
   const double* step_scores(int64_t t) const;  // log edges of step t

@@ -40,13 +40,16 @@ struct ChainProblem::Lane {
   Buffer products, totals;  // [S, P] sums before and after multiplication with the matrix
   bool has_totals = false;
   std::unique_ptr<ObservedEdges> own;
+  ChainLoss loss;
 
+  void make_totals() {
+    if (has_totals) return;
+    totals.reserve(products.size());
+    totals.fill_zero();
+    has_totals = true;
+  }
   void add(const double* pairs) {
-    if (!has_totals) {
-      totals.reserve(products.size());
-      totals.fill_zero();
-      has_totals = true;
-    }
+    make_totals();
     for (size_t k = 0; k < products.size(); ++k) totals[k] += pairs[k];
   }
 };
@@ -55,7 +58,7 @@ struct ChainProblem::Lane {
 struct ChainProblem::Sweep {
   const double* weights = nullptr;
   double* gradient = nullptr;
-  double* log_z = nullptr;
+  double* per_sequence = nullptr;  // log Z, or weighted losses
   std::unique_ptr<Edges> edges;
   Buffer rows, row_gradient;  // [n_rows, P]
   Buffer marginals[2];        // [round tokens, P]
@@ -102,8 +105,8 @@ void ChainProblem::make_sweep() {
 }
 
 // Ready for an evaluation at `weights`: sums at zero, rows and edges expanded.
-void ChainProblem::begin(Sweep& sweep, const double* weights, double* gradient, double* log_z) {
-  sweep.weights = weights, sweep.gradient = gradient, sweep.log_z = log_z;
+void ChainProblem::begin(Sweep& sweep, const double* weights, double* gradient, double* per_sequence) {
+  sweep.weights = weights, sweep.gradient = gradient, sweep.per_sequence = per_sequence;
   sweep.failed = false, sweep.failure = nullptr;
   for (auto& lane : sweep.next) lane = 0;
   std::vector<double> shared(static_cast<size_t>(layout_.S) * layout_.S);
@@ -243,6 +246,7 @@ void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slo
   const int64_t round_first = offsets_[round.lanes[0]];
   double* marginals = sweep.marginals[slot].data();  // of the round's tokens
   const int64_t begin = round.lanes[index], end = round.lanes[index + 1];
+  if (!gold_.empty()) return run_losses(sweep, lane, begin, end, round_first, slot);
   if (layout_.S >= kGroupStates && !lane.own)
     return run_grouped(sweep, lane, begin, end, round_first, marginals);
   for (int64_t i = begin; i < end; ++i) {
@@ -254,7 +258,7 @@ void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slo
       std::fill_n(entries, entry_ptr_[first + 1] - entry_ptr_[first], 0.0);  // no step leads here
     }
     SequencePass& pass = lane.passes[0];
-    sweep.log_z[i] =
+    sweep.per_sequence[i] =
         pass.log_partition(*sweep.edges, lane.own.get(), T, scores_of(sweep, i), Numerics::automatic);
     const auto sink = [&](int64_t t, const double* pairs) {
       lane.add(pairs);
@@ -267,13 +271,62 @@ void ChainProblem::run_lane(Sweep& sweep, const Round& round, int index, int slo
   }
 }
 
+void ChainProblem::use(Objective objective, const int32_t* gold) {
+  objective_ = std::move(objective);
+  gold_.assign(gold, gold + offsets_.back());
+  std::vector<double>().swap(empirical_);
+}
+
+// The same for other losses than the likelihood: gradients in potential space take the place of marginals.
+void ChainProblem::run_losses(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, int64_t round_first,
+                              int slot) {
+  const int P = layout_.P;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t first = offsets_[i], T = offsets_[i + 1] - first;
+    double* entries = nullptr;  // gradients of the sequence's edge entries
+    const auto each_entry = [&](int64_t t, const auto& visit) {
+      double* out = entries + entry_ptr_[first + t] - entry_ptr_[first];
+      lane.own->each_entry(t, [&](int32_t pair, uint32_t, double value) { visit(pair, value, *out++); });
+    };
+    if (lane.own && T > 0) {
+      lane.own->go_to(first, T);
+      entries = sweep.pair_marginals[slot].data() + entry_ptr_[first] - entry_ptr_[round_first];
+      std::fill_n(entries, entry_ptr_[first + T] - entry_ptr_[first], 0.0);
+    }
+    const PairGradient pairs{
+        lane.products.data(),
+        [&](int64_t t, const double* matrix) {
+          lane.add(matrix);
+          if (entries == nullptr) return;
+          each_entry(t, [&](int32_t pair, double value, double& out) { out += value * matrix[pair]; });
+        },
+        [&](int64_t t, int x, int y, double amount) {
+          lane.make_totals();
+          const int32_t cell = x * P + y;
+          lane.totals[cell] += amount;
+          if (entries == nullptr) return;
+          each_entry(t, [&](int32_t pair, double value, double& out) {
+            out += pair == cell ? value * amount : 0.0;
+          });
+        }};
+    const Chain chain{sweep.edges.get(),
+                      lane.own.get(),
+                      T,
+                      scores_of(sweep, i),
+                      gold_.data() + first,
+                      objective_.allowed.empty() ? nullptr : objective_.allowed.data() + first * layout_.S};
+    sweep.per_sequence[i] = lane.loss.evaluate(
+        objective_, chain, weight_of(i), sweep.marginals[slot].data() + (first - round_first) * P, pairs);
+  }
+}
+
 // The same, several sequences of similar length at a time.
 void ChainProblem::run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, int64_t round_first,
                                double* marginals) {
   std::vector<int64_t> order;
   const auto length = [&](int64_t i) { return offsets_[i + 1] - offsets_[i]; };
   for (int64_t i = begin; i < end; ++i) {
-    sweep.log_z[i] = 0;
+    sweep.per_sequence[i] = 0;
     if (length(i) > 0) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return length(a) > length(b); });
@@ -288,7 +341,8 @@ void ChainProblem::run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t 
       const int64_t i = order[k];
       group.push_back(&lane.passes[k - first]);
       group.back()->prepare(*sweep.edges, nullptr, length(i), scores_of(sweep, i));
-      log_z.push_back(sweep.log_z + i), out.push_back(marginals + (offsets_[i] - round_first) * layout_.P);
+      log_z.push_back(sweep.per_sequence + i),
+          out.push_back(marginals + (offsets_[i] - round_first) * layout_.P);
       weights.push_back(weight_of(i));
     }
     SequencePass::log_partition_group(group, log_z.data());
@@ -344,11 +398,12 @@ double ChainProblem::edge_total(const Sweep& sweep, int x, int y) const {
   return total;
 }
 
-double ChainProblem::evaluate(const double* weights, double* gradient, double* log_z) {
+double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence) {
   const int S = layout_.S;
+  const bool fused = gold_.empty();
   Sweep& sweep = *sweep_;
-  std::vector<double> own_log_z(log_z == nullptr ? n_sequences() : 0);
-  begin(sweep, weights, gradient, log_z == nullptr ? own_log_z.data() : log_z);
+  std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
+  begin(sweep, weights, gradient, per_sequence == nullptr ? own_values.data() : per_sequence);
   run_team(n_threads_, [&](int thread) { sweep_rounds(sweep, thread); });
   if (sweep.failed) std::rethrow_exception(sweep.failure);
   layout_.collect(sweep.row_gradient.data(), gradient, n_threads_);
@@ -356,9 +411,11 @@ double ChainProblem::evaluate(const double* weights, double* gradient, double* l
     for (int y = 0; y < S; ++y)
       if (const int32_t f = layout_.pair_feature[static_cast<size_t>(x) * S + y]; f >= 0)
         gradient[f] = edge_total(sweep, x, y);
+  CompensatedSum value;  // the terms are large and nearly equal: their rounding would drown small steps
+  for (int64_t i = 0; i < n_sequences(); ++i)
+    value.add(fused ? weight_of(i) * sweep.per_sequence[i] : sweep.per_sequence[i]);
+  if (!fused) return value.total();
   subtract(empirical_.data(), layout_.n_features, n_threads_, gradient);
-  CompensatedSum value;  // both terms are large and nearly equal: their rounding would drown small steps
-  for (int64_t i = 0; i < n_sequences(); ++i) value.add(weight_of(i) * sweep.log_z[i]);
   value.add(-dot(weights, empirical_.data(), layout_.n_features, n_threads_));
   return value.total();
 }

@@ -1,5 +1,9 @@
-// The negative log-likelihood of a corpus and its gradient, fused: scores, recursions and scatter in one
-// sweep.
+// The loss of a corpus and its gradient, fused: scores, recursions and scatter in one sweep.
+//
+//   value(w)    = sum over sequences of weight * loss        (objectives.hpp)
+//   gradient(w) = design transposed times the gradients in potential space
+//
+// For the likelihood, which is what most people train, the gold part is taken out of the sweep:
 //
 //   value(w)    = sum over sequences of weight * log Z(x)  -  <w, empirical>
 //   gradient(w) = expected counts under the model  -  empirical counts
@@ -17,6 +21,7 @@
 #include <vector>
 
 #include "layout.hpp"
+#include "objectives.hpp"
 
 namespace fieldcraft {
 
@@ -28,11 +33,20 @@ class ChainProblem {
                const double* sequence_weights, int n_threads);
   ~ChainProblem();
 
-  // gradient [n_features] is overwritten; log_z [N] may be null. Returns the value. One evaluation at a time.
-  double evaluate(const double* weights, double* gradient, double* log_z);
+  // Another loss than the likelihood; gold [tokens], where it is needed.
+  void use(Objective objective, const int32_t* gold);
+
+  // Counts that take the place of the gold labelling's in the likelihood; [n_features].
+  void expect(const double* counts) { empirical_.assign(counts, counts + layout_.n_features); }
+
+  // gradient [n_features] is overwritten; per_sequence [N] (log Z or losses) may be null. Returns the value.
+  // One evaluation at a time.
+  double evaluate(const double* weights, double* gradient, double* per_sequence);
 
   bool needs_tokens() const { return !layout_.edge.empty(); }
   int64_t n_features() const { return layout_.n_features; }
+  int n_states() const { return layout_.S; }
+  int64_t n_tokens() const { return offsets_.back(); }
   int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   const std::vector<double>& empirical() const { return empirical_; }
   size_t bytes() const;  // held between calls
@@ -45,7 +59,7 @@ class ChainProblem {
   struct Sweep;  // what one evaluation shares between its threads
 
   void make_sweep();
-  void begin(Sweep& sweep, const double* weights, double* gradient, double* log_z);
+  void begin(Sweep& sweep, const double* weights, double* gradient, double* per_sequence);
   int owner_of(int weight_class) const;
   void cut_rounds();
   void count_edge_entries();
@@ -54,6 +68,7 @@ class ChainProblem {
   void count_gold_edges(const int32_t* gold);
   SequencePass::Fill scores_of(const Sweep& sweep, int64_t sequence) const;
   void run_lane(Sweep& sweep, const Round& round, int lane, int slot);
+  void run_losses(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, int64_t round_first, int slot);
   void run_grouped(Sweep& sweep, Lane& lane, int64_t begin, int64_t end, int64_t round_first,
                    double* marginals);
   void scatter(Sweep& sweep, const Round& round, int owner, int slot);
@@ -75,6 +90,8 @@ class ChainProblem {
   std::vector<Round> rounds_;
   int64_t round_tokens_ = 0, round_entries_ = 0;  // largest round
   std::vector<double> empirical_;
+  Objective objective_;
+  std::vector<int32_t> gold_;  // empty for the likelihood
   std::unique_ptr<Sweep> sweep_;
 };
 

@@ -117,6 +117,41 @@ void py_combine(In1<double> coefficients, In1<double> g, In2<double> s, In2<doub
   combine(xs, c, n, n_jobs, out.data());
 }
 
+// Another loss than the likelihood; all that it needs is checked here.
+void py_use(BoundProblem& self, const std::string& name, In1<int32_t> gold, std::optional<In2<double>> cost,
+            std::optional<In1<double>> label_weights, std::optional<In2<uint8_t>> allowed) {
+  const size_t S = static_cast<size_t>(self.problem.n_states());
+  const auto loss = loss_by_name(name);
+  require(loss.has_value(), [&] { return std::string("no loss is called ") + name; });
+  require(gold.shape(0) == static_cast<size_t>(self.problem.n_tokens()), "one label per token is needed");
+  check_range(gold, 0, static_cast<int64_t>(S), "labels");
+  Objective objective{*loss, {}, {}, {}};
+  if (*loss == Loss::margin || *loss == Loss::softmax_margin) {
+    require(cost && cost->shape(0) == S && cost->shape(1) == S, "costs need a row and a column per label");
+    objective.cost.assign(cost->data(), cost->data() + S * S);
+  }
+  if (label_weights) {
+    require(label_weights->shape(0) == S, "one weight per label is needed");
+    objective.label_weights.assign(label_weights->data(), label_weights->data() + S);
+  }
+  if (*loss == Loss::marginal_likelihood) {
+    require(allowed && allowed->shape(0) == gold.shape(0) && allowed->shape(1) == S,
+            "allowed needs a row per token and a column per label");
+    objective.allowed.assign(allowed->data(), allowed->data() + gold.shape(0) * S);
+    for (size_t t = 0; t < gold.shape(0); ++t)
+      require(std::find(allowed->data() + t * S, allowed->data() + (t + 1) * S, 1) !=
+                  allowed->data() + (t + 1) * S,
+              [&] { return "token " + std::to_string(t) + " has no allowed label"; });
+  }
+  self.problem.use(std::move(objective), gold.data());
+}
+
+void py_expect(BoundProblem& self, In1<double> counts) {
+  require(counts.shape(0) == static_cast<size_t>(self.problem.n_features()),
+          "one count per feature is needed");
+  self.problem.expect(counts.data());
+}
+
 void bind_vectors(nb::module_& m) {
   m.def("history_products", &py_history_products, nb::arg("s"), nb::arg("y"), nb::arg("m"), nb::arg("k"),
         nb::arg("g"), nb::arg("n_jobs"));
@@ -186,7 +221,10 @@ void bind_training(nb::module_& m) {
       .def(nb::init<int64_t, In1<int32_t>, In1<int32_t>, In1<int32_t>>(), nb::arg("n_attributes"),
            nb::arg("attribute"), nb::arg("previous"), nb::arg("label"));
   nb::class_<BoundProblem>(m, "ChainProblem")
-      .def("evaluate", &py_evaluate, nb::arg("weights"), nb::arg("gradient"), nb::arg("log_z").none())
+      .def("use", &py_use, nb::arg("name"), nb::arg("gold"), nb::arg("cost").none(),
+           nb::arg("label_weights").none(), nb::arg("allowed").none())
+      .def("expect", &py_expect, nb::arg("counts"))
+      .def("evaluate", &py_evaluate, nb::arg("weights"), nb::arg("gradient"), nb::arg("per_sequence").none())
       .def_prop_ro("n_features", [](const BoundProblem& b) { return b.problem.n_features(); })
       .def_prop_ro("n_sequences", [](const BoundProblem& b) { return b.problem.n_sequences(); })
       .def_prop_ro("bytes", [](const BoundProblem& b) { return b.problem.bytes(); })
