@@ -66,9 +66,14 @@ class SequencePass {
   static void marginals_group(const std::vector<SequencePass*>& group, const double* weights,
                               double* const* out, double* products, const Sink* sinks);
 
-  // Covariance of every part with V(y) = sum over positions of v_t(y_t), times weight; after marginals().
-  // Given are node marginals mu [T, P] and moved = mu v [T, P]; nodes go to out [T, P], pairs to sink.
-  void covariance(const double* mu, const double* moved, double weight, double* out, const Sink& sink);
+  // Gradient of the sum of moved [T, P] * log marginals of nodes, times weight: how every part varies
+  // together with them; after marginals(), whose result of weight 1 is mu [T, P]. Nodes go to out [T, P],
+  // pairs to products (not null unless in log space) and sink, as in marginals().
+  void covariance(const double* mu, const double* moved, double weight, double* out, double* products,
+                  const Sink& sink);
+
+  // log p(y_t = y); after marginals() in log space.
+  double log_marginal(int64_t t, int y) const;
 
   // Probability that the states at first .. first+n-1 lie in allowed [n, S]; after marginals().
   double window_probability(int64_t first, int64_t n, const uint8_t* allowed);
@@ -95,7 +100,11 @@ class SequencePass {
   void pair_marginals(double weight, double* products, const Sink& sink, bool every_position);
   void log_backward(double weight, double* out, const Sink& sink);  // keeps the suffix sums in beta_ [T, P]
   void normalise(const double* logs, int rows, double weight, double* out) const;
-  void pairs_at(int64_t t, double* pairs);  // pair marginals of step t; after marginals()
+  void scaled_covariance(const double* mu, const double* moved, double mean, double weight, double* out,
+                         double* products, const Sink& sink);
+  void log_covariance(const double* mu, const double* moved, double mean, double weight, double* out,
+                      const Sink& sink);
+  void conditionals_at(int64_t t, const double* mu, double* pairs, double* onward, double* back);
   double log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const;
   const double* step_matrix(int64_t t);        // exp'd edges of step t, own or shared
   const double* step_scores(int64_t t) const;  // log edges of step t

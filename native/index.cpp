@@ -11,19 +11,42 @@ namespace {
 struct Occurrences {
   std::vector<int64_t> ptr;  // [A + 1]
   std::vector<int32_t> code;
+  std::vector<int64_t> family;  // [A] positions
 };
 
+// Visits the codes of position t.
+template <class Visit>
+void each_code(const Candidates& gold, int64_t t, bool edge, int S, const Visit& visit) {
+  for (int64_t j = gold.ptr[t]; j < gold.ptr[t + 1]; ++j) {
+    if (!edge) {
+      visit(gold.label[j]);
+      continue;
+    }
+    for (int64_t i = gold.ptr[t - 1]; i < gold.ptr[t]; ++i) visit(gold.label[i] * S + gold.label[j]);
+  }
+}
+
+int64_t n_codes(const Candidates& gold, int64_t t, bool edge) {
+  const int64_t n = gold.ptr[t + 1] - gold.ptr[t];
+  return edge ? n * (gold.ptr[t] - gold.ptr[t - 1]) : n;
+}
+
 Occurrences group(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
-                  const int32_t* gold, int S) {
+                  const Candidates& gold, int S) {
   Occurrences all;
-  all.ptr.assign(n_attributes + 1, 0);
+  all.ptr.assign(n_attributes + 1, 0), all.family.assign(n_attributes, 0);
   const int64_t n_tokens = tokens.offsets[tokens.n_sequences];
   std::vector<uint8_t> first(n_tokens + 1, 0);
   for (int64_t i = 0; i < tokens.n_sequences; ++i) first[tokens.offsets[i]] = 1;
-  const auto counts = [&](int32_t a, int64_t t) { return on_edge == nullptr || !on_edge[a] || !first[t]; };
+  const auto is_edge = [&](int32_t a) { return on_edge != nullptr && on_edge[a]; };
+  const auto counts = [&](int32_t a, int64_t t) { return !is_edge(a) || !first[t]; };
   for (int64_t t = 0; t < n_tokens; ++t)
-    for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i)
-      all.ptr[tokens.attributes[i] + 1] += counts(tokens.attributes[i], t);
+    for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i) {
+      const int32_t a = tokens.attributes[i];
+      if (!counts(a, t)) continue;
+      all.ptr[a + 1] += n_codes(gold, t, is_edge(a));
+      ++all.family[a];
+    }
   std::partial_sum(all.ptr.begin(), all.ptr.end(), all.ptr.begin());
   all.code.resize(all.ptr.back());
   std::vector<int64_t> next(all.ptr.begin(), all.ptr.end() - 1);
@@ -31,8 +54,7 @@ Occurrences group(const EncodedTokens& tokens, int64_t n_attributes, const uint8
     for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i) {
       const int32_t a = tokens.attributes[i];
       if (!counts(a, t)) continue;
-      const bool edge = on_edge != nullptr && on_edge[a];
-      all.code[next[a]++] = edge ? gold[t - 1] * S + gold[t] : gold[t];
+      each_code(gold, t, is_edge(a), S, [&](int32_t code) { all.code[next[a]++] = code; });
     }
   return all;
 }
@@ -50,8 +72,9 @@ class Builder {
     out.family.push_back(static_cast<int32_t>(family));
   }
 
-  // One attribute (or none, -1) with the codes of its occurrences.
-  void add_family(int32_t attribute, bool edge, const int32_t* begin, const int32_t* end, bool all) {
+  // One attribute (or none, -1) with the codes of its occurrences, which are at `family` positions.
+  void add_family(int32_t attribute, bool edge, const int32_t* begin, const int32_t* end, int64_t family,
+                  bool all) {
     const int32_t n_codes = edge ? S_ * S_ : S_;
     if (static_cast<int64_t>(tally_.size()) < n_codes) tally_.resize(n_codes, 0);
     seen_.clear();
@@ -63,7 +86,7 @@ class Builder {
     }
     std::sort(seen_.begin(), seen_.end());
     for (const int32_t code : seen_) {
-      add(attribute, edge, code, tally_[code], end - begin);
+      add(attribute, edge, code, tally_[code], family);
       tally_[code] = 0;
     }
   }
@@ -80,19 +103,21 @@ class Builder {
 }  // namespace
 
 FeatureCounts count_features(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
-                             const int32_t* gold, int S, const IndexRules& rules) {
+                             const Candidates& gold, int S, const IndexRules& rules) {
   Builder builder(S, rules.min_count);
   if (rules.edge_bias) {
     std::vector<int32_t> pairs;
+    int64_t steps = 0;
     for (int64_t i = 0; i < tokens.n_sequences; ++i)
-      for (int64_t t = tokens.offsets[i] + 1; t < tokens.offsets[i + 1]; ++t)
-        pairs.push_back(gold[t - 1] * S + gold[t]);
-    builder.add_family(-1, true, pairs.data(), pairs.data() + pairs.size(), rules.all_transitions);
+      for (int64_t t = tokens.offsets[i] + 1; t < tokens.offsets[i + 1]; ++t, ++steps)
+        each_code(gold, t, true, S, [&](int32_t code) { pairs.push_back(code); });
+    builder.add_family(-1, true, pairs.data(), pairs.data() + pairs.size(), steps, rules.all_transitions);
   }
   Occurrences all = group(tokens, n_attributes, on_edge, gold, S);
   for (int64_t a = 0; a < n_attributes; ++a)
     builder.add_family(static_cast<int32_t>(a), on_edge != nullptr && on_edge[a],
-                       all.code.data() + all.ptr[a], all.code.data() + all.ptr[a + 1], rules.all_states);
+                       all.code.data() + all.ptr[a], all.code.data() + all.ptr[a + 1], all.family[a],
+                       rules.all_states);
   return std::move(builder.out);
 }
 

@@ -25,7 +25,14 @@ struct IndexRules {
   int64_t min_count = 1;
 };
 
+// Labels that a token may have: candidate[ptr[t]] .. candidate[ptr[t + 1] - 1]. A feature is supported, and
+// counted once, wherever its labels are among the candidates; tokens without candidates support none.
+struct Candidates {
+  const int64_t* ptr;
+  const int32_t* label;
+};
+
 FeatureCounts count_features(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
-                             const int32_t* gold, int S, const IndexRules& rules);
+                             const Candidates& gold, int S, const IndexRules& rules);
 
 }  // namespace fieldcraft

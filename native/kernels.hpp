@@ -62,6 +62,8 @@ FIELDCRAFT_EACH_LEVEL(void forward(const Lattice& lattice, const double* matrix,
 FIELDCRAFT_EACH_LEVEL(void forward_group(const Lattice* lattices, int n, const double* matrix))
 FIELDCRAFT_EACH_LEVEL(void backward_group(const Lattice* lattices, int n, const double* transposed,
                                           const double* weights, double* const* marginals))
+// out [P] = x [S] times matrix [S, P]
+FIELDCRAFT_EACH_LEVEL(void times_matrix(const double* x, int S, const double* matrix, int P, double* out))
 FIELDCRAFT_EACH_LEVEL(bool has_vanishing(const double* rows, size_t n))
 FIELDCRAFT_EACH_LEVEL(bool all_below(const double* rows, size_t n, double limit))
 FIELDCRAFT_EACH_LEVEL(void backward(const Lattice& lattice, const double* transposed, int64_t begin,

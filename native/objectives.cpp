@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "canary.hpp"
+#include "kernels.hpp"
 
 namespace fieldcraft {
 namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
-constexpr double kLeast = std::numeric_limits<double>::min();  // probabilities are not taken for less
+constexpr double kLeast = 1e-100;  // smaller probabilities of gold labels are computed in log space
 
 double gold_nodes(const Chain& c, const double* node) {
   double total = 0;
@@ -29,6 +31,24 @@ void add_costs(const Objective& o, const Chain& c, double* node) {
 
 bool has_costs(Loss loss) { return loss == Loss::margin || loss == Loss::softmax_margin; }
 
+SequencePass::Fill only_allowed(const Chain& c) {
+  return [&c](double* scores) {
+    const int S = c.edges->S, P = c.edges->P;
+    c.fill(scores);
+    for (int64_t t = 0; t < c.T; ++t)
+      for (int y = 0; y < S; ++y)
+        if (!c.allowed[t * S + y]) scores[t * P + y] = kMinusInf;
+  };
+}
+
+// The indicator of a labelling, times amount.
+void add_path(const Chain& c, const int32_t* path, double amount, double* node, const PairGradient& pairs) {
+  for (int64_t t = 0; t < c.T; ++t) {
+    node[t * c.edges->P + path[t]] += amount;
+    if (t > 0) pairs.cells(t, path[t - 1] * c.edges->P + path[t], 1, 1, &amount);
+  }
+}
+
 const SequencePass::Sink kNowhere = [](int64_t, const double*) {};
 
 }  // namespace
@@ -41,6 +61,8 @@ std::optional<Loss> loss_by_name(const std::string& name) {
       {"margin", Loss::margin},
       {"softmax_margin", Loss::softmax_margin},
       {"marginal_likelihood", Loss::marginal_likelihood},
+      {"viterbi", Loss::viterbi},
+      {"expectation", Loss::expectation},
       {"pointwise", Loss::pointwise},
       {"pointwise_exponential", Loss::pointwise_exponential},
       {"pseudo_likelihood", Loss::pseudo_likelihood},
@@ -53,6 +75,10 @@ std::optional<Loss> loss_by_name(const std::string& name) {
 double ChainLoss::evaluate(const Objective& o, const Chain& c, double weight, double* node,
                            const PairGradient& pairs) {
   if (c.T == 0) return 0;
+  if (weight == 0) {  // nothing, even where the loss is not finite
+    std::fill_n(node, c.T * c.edges->P, 0.0);
+    return 0;
+  }
   switch (o.loss) {
     case Loss::likelihood:
     case Loss::exponential:
@@ -60,9 +86,11 @@ double ChainLoss::evaluate(const Objective& o, const Chain& c, double weight, do
       return log_loss(o, c, weight, node, pairs);
     case Loss::perceptron:
     case Loss::margin:
+    case Loss::viterbi:
       return max_loss(o, c, weight, node, pairs);
     case Loss::marginal_likelihood:
-      return partial_loss(c, weight, node, pairs);
+    case Loss::expectation:
+      return partial_loss(o, c, weight, node, pairs);
     case Loss::pointwise:
     case Loss::pointwise_exponential:
       return pointwise_loss(o, c, weight, node, pairs);
@@ -87,13 +115,6 @@ double ChainLoss::gold_edges(const Chain& c) {
   return total;
 }
 
-void ChainLoss::subtract_gold(const Chain& c, double weight, double* node, const PairGradient& pairs) const {
-  for (int64_t t = 0; t < c.T; ++t) {
-    node[t * c.edges->P + c.gold[t]] -= weight;
-    if (t > 0) pairs.cell(t, c.gold[t - 1], c.gold[t], -weight);
-  }
-}
-
 // Sums over labelings: likelihood, its exponential, and with costs.
 double ChainLoss::log_loss(const Objective& o, const Chain& c, double weight, double* node,
                            const PairGradient& pairs) {
@@ -112,65 +133,85 @@ double ChainLoss::log_loss(const Objective& o, const Chain& c, double weight, do
     if (!std::isfinite(scale)) return scale;
   }
   pass_.marginals(CANARY(OBJECTIVE, scale), node, pairs.products, pairs.matrix, false);
-  subtract_gold(c, scale, node, pairs);
+  add_path(c, c.gold, -scale, node, pairs);
   return weight * loss;
 }
 
-// Maxima over labelings: perceptron and margin.
+double ChainLoss::best_path(const Chain& c, const SequencePass::Fill& fill) {
+  fill(pass_.scratch(c.T, c.edges->P));
+  best_.resize(c.T);
+  return pass_.viterbi(*c.edges, c.own, c.T, best_.data());
+}
+
+// Maxima over labelings: perceptron, margin, and with partial labels.
 double ChainLoss::max_loss(const Objective& o, const Chain& c, double weight, double* node,
                            const PairGradient& pairs) {
-  const int P = c.edges->P;
-  double* scores = pass_.scratch(c.T, P);
-  c.fill(scores);
-  const double gold = gold_nodes(c, scores) + gold_edges(c);
-  if (has_costs(o.loss)) add_costs(o, c, scores);
-  best_.resize(c.T);
-  const double best = pass_.viterbi(*c.edges, c.own, c.T, best_.data());
-  std::fill_n(node, c.T * P, 0.0);
-  for (int64_t t = 0; t < c.T; ++t) {
-    node[t * P + best_[t]] += CANARY(OBJECTIVE, weight);
-    if (t > 0) pairs.cell(t, best_[t - 1], best_[t], weight);
+  double gold = 0;
+  const double best = best_path(c, [&](double* scores) {
+    c.fill(scores);
+    gold = gold_nodes(c, scores);
+    if (has_costs(o.loss)) add_costs(o, c, scores);
+  });
+  std::fill_n(node, c.T * c.edges->P, 0.0);
+  add_path(c, best_.data(), CANARY(OBJECTIVE, weight), node, pairs);
+  if (o.loss == Loss::viterbi) {
+    gold = best_path(c, only_allowed(c));
+    add_path(c, best_.data(), -weight, node, pairs);
+  } else {
+    gold += gold_edges(c);
+    add_path(c, c.gold, -weight, node, pairs);
   }
-  subtract_gold(c, weight, node, pairs);
   return weight * (best - gold);
 }
 
-// All labelings against those that the partial labels allow.
-double ChainLoss::partial_loss(const Chain& c, double weight, double* node, const PairGradient& pairs) {
-  const int S = c.edges->S, P = c.edges->P;
-  const auto restricted = [&](double* scores) {
-    c.fill(scores);
-    for (int64_t t = 0; t < c.T; ++t)
-      for (int y = 0; y < S; ++y)
-        if (!c.allowed[t * S + y]) scores[t * P + y] = kMinusInf;
-  };
-  const double all = pass_.log_partition(*c.edges, c.own, c.T, c.fill, Numerics::automatic);
-  pass_.marginals(weight, node, pairs.products, pairs.matrix, false);
+// All labelings (none of them for the E-step) against those that the partial labels allow.
+double ChainLoss::partial_loss(const Objective& o, const Chain& c, double weight, double* node,
+                               const PairGradient& pairs) {
+  const size_t n = static_cast<size_t>(c.T) * c.edges->P;
+  double all = 0;
+  std::fill_n(node, n, 0.0);
+  if (o.loss == Loss::marginal_likelihood) {
+    all = pass_.log_partition(*c.edges, c.own, c.T, c.fill, Numerics::automatic);
+    pass_.marginals(weight, node, pairs.products, pairs.matrix, false);
+  }
+  const auto restricted = only_allowed(c);
   const double some = second_.log_partition(*c.edges, c.own, c.T, restricted, Numerics::automatic);
-  rows_.reserve(static_cast<size_t>(c.T) * P);
+  rows_.reserve(n);
   second_.marginals(CANARY(OBJECTIVE, -weight), rows_.data(), pairs.products, pairs.matrix, false);
-  for (int64_t i = 0; i < c.T * P; ++i) node[i] += rows_[i];
+  for (size_t i = 0; i < n; ++i) node[i] += rows_[i];
   return weight * (all - some);
 }
 
-// With m_t(g_t) = mu_t(g_t) d loss / d mu_t(g_t): - 1 for - log mu, - 1 / mu for 1 / mu.
-double ChainLoss::pointwise_loss(const Objective& o, const Chain& c, double weight, double* node,
-                                 const PairGradient& pairs) {
+// The loss; node marginals mu [T, P]; moved [T, P] = d loss / d log mu: - 1 for - log mu, - 1 / mu for 1 /
+// mu. NaN when the gold marginals need log space and were not computed there.
+double ChainLoss::gold_marginals(const Objective& o, const Chain& c, double* mu, double* moved,
+                                 Numerics numerics) {
   const int P = c.edges->P;
-  pass_.log_partition(*c.edges, c.own, c.T, c.fill, Numerics::automatic);
-  rows_.reserve(static_cast<size_t>(c.T) * P), moved_.reserve(static_cast<size_t>(c.T) * P);
-  pass_.marginals(1.0, rows_.data(), nullptr, kNowhere, false);
-  std::fill_n(moved_.data(), c.T * P, 0.0);
+  const bool log = o.loss == Loss::pointwise;
+  pass_.log_partition(*c.edges, c.own, c.T, c.fill, numerics);
+  pass_.marginals(1.0, mu, nullptr, kNowhere, false);
+  std::fill_n(moved, c.T * P, 0.0);
   double loss = 0;
   for (int64_t t = 0; t < c.T; ++t) {
     const int64_t at = t * P + c.gold[t];
-    const double p = std::max(rows_[at], kLeast), w = o.label_weight(c.gold[t]);
-    const bool log = o.loss == Loss::pointwise;
-    loss += w * (log ? -std::log(p) : 1 / p - 1);
-    moved_[at] = CANARY(OBJECTIVE, log ? -w : -w / p);
+    const double w = o.label_weight(c.gold[t]);
+    if (w == 0) continue;
+    if (mu[at] < kLeast && numerics != Numerics::log) return std::nan("");
+    const double minus_log = mu[at] < kLeast ? -pass_.log_marginal(t, c.gold[t]) : -std::log(mu[at]);
+    loss += w * (log ? minus_log : std::expm1(minus_log));
+    moved[at] = CANARY(OBJECTIVE, log ? -w : -w * std::exp(minus_log));
   }
-  if (!std::isfinite(loss)) return loss;
-  pass_.covariance(rows_.data(), moved_.data(), weight, node, pairs.matrix);
+  return loss;
+}
+
+double ChainLoss::pointwise_loss(const Objective& o, const Chain& c, double weight, double* node,
+                                 const PairGradient& pairs) {
+  const size_t n = static_cast<size_t>(c.T) * c.edges->P;
+  rows_.reserve(n), moved_.reserve(n);
+  double loss = gold_marginals(o, c, rows_.data(), moved_.data(), Numerics::automatic);
+  if (std::isnan(loss)) loss = gold_marginals(o, c, rows_.data(), moved_.data(), Numerics::log);
+  if (!std::isfinite(weight * loss)) return weight * loss;
+  pass_.covariance(rows_.data(), moved_.data(), weight, node, pairs.products, pairs.matrix);
   return weight * loss;
 }
 
@@ -178,38 +219,42 @@ double ChainLoss::pointwise_loss(const Objective& o, const Chain& c, double weig
 double ChainLoss::neighbour_loss(const Objective& o, const Chain& c, double weight, double* node,
                                  const PairGradient& pairs) {
   const int S = c.edges->S, P = c.edges->P;
-  const size_t n = static_cast<size_t>(S) * P;
-  double* scores = pass_.scratch(c.T, P);
-  c.fill(scores);
-  edge_.reserve(2 * n);
-  const auto edges_of = [&](int64_t t, double* room) -> const double* {
-    if (c.own == nullptr || !c.own->has(t)) return c.edges->scores.data();
-    c.own->fill(t, room);
-    return room;
-  };
+  c.fill(node);
+  add_neighbours(c, node);
   double loss = 0;
   for (int64_t t = 0; t < c.T; ++t) {
     const int g = c.gold[t];
     double* row = node + t * P;
-    std::copy_n(scores + t * P, P, row);
-    if (t > 0) {
-      const double* in = edges_of(t, edge_.data()) + static_cast<size_t>(c.gold[t - 1]) * P;
-      for (int y = 0; y < S; ++y) row[y] += in[y];
-    }
-    if (t + 1 < c.T) {
-      const double* out = edges_of(t + 1, edge_.data() + n);
-      for (int y = 0; y < S; ++y) row[y] += out[static_cast<size_t>(y) * P + c.gold[t + 1]];
-    }
-    const double top = log_sum_exp(row, S), w = weight * o.label_weight(g);
-    loss += o.label_weight(g) * (top - row[g]);
-    for (int y = 0; y < P; ++y) row[y] = y < S ? CANARY(OBJECTIVE, w) * std::exp(row[y] - top) : 0.0;
-    row[g] -= w;
-    for (int y = 0; y < S; ++y) {
-      if (t > 0) pairs.cell(t, c.gold[t - 1], y, row[y]);
-      if (t + 1 < c.T) pairs.cell(t + 1, y, c.gold[t + 1], row[y]);
-    }
+    const double top = *std::max_element(row, row + S), gold = row[g] - top, w = o.label_weight(g);
+    for (int y = 0; y < S; ++y) row[y] -= top;
+    FIELDCRAFT_DISPATCH(exp_all, row, row, S);
+    const double total = std::accumulate(row, row + S, 0.0);
+    loss += w * (std::log(total) - gold);
+    const double scale = CANARY(OBJECTIVE, weight * w) / total;
+    for (int y = 0; y < P; ++y) row[y] = y < S ? scale * row[y] : 0.0;
+    row[g] -= weight * w;
+    if (t > 0) pairs.cells(t, c.gold[t - 1] * P, 1, S, row);
+    if (t + 1 < c.T) pairs.cells(t + 1, c.gold[t + 1], P, S, row);
   }
   return weight * loss;
+}
+
+// Scores of the steps from and to the gold neighbours.
+void ChainLoss::add_neighbours(const Chain& c, double* node) {
+  const int S = c.edges->S, P = c.edges->P;
+  edge_.reserve(static_cast<size_t>(S) * P);
+  for (int64_t t = 1; t < c.T; ++t) {
+    const int64_t before = static_cast<int64_t>(c.gold[t - 1]) * P, after = c.gold[t];
+    const bool own = c.own != nullptr && c.own->has(t);
+    if (own) c.own->fill(t, edge_.data());
+    const double* in = (own ? edge_ : c.edges->scores).data() + before;
+    const double* out = own ? edge_.data() + after : c.edges->scores_transposed.data() + after * P;
+    double* row = node + t * P;
+    for (int y = 0; y < S; ++y) {
+      row[y] += in[y];
+      row[y - P] += out[own ? static_cast<int64_t>(y) * P : y];
+    }
+  }
 }
 
 }  // namespace fieldcraft

@@ -8,14 +8,15 @@
 //   margin                 max (theta(y) + cost(y)) - theta(g)
 //   softmax_margin         log sum exp (theta(y) + cost(y)) - theta(g)
 //   marginal_likelihood    log Z(theta) - log Z(theta restricted to the allowed labels)
+//   viterbi                max theta(y) - max theta(y) over the allowed labels
+//   expectation            - log Z(theta restricted to the allowed labels): the E-step of EM
 //   pointwise              sum over positions of - log p(g_t | x)
 //   pointwise_exponential  sum over positions of 1 / p(g_t | x) - 1
 //   pseudo_likelihood      sum over positions of - log p(g_t | g_{t-1}, g_{t+1}, x)
 //
-// The first six are differences of sums or maxima over labelings of changed node scores; their gradients are
-// differences of marginals and indicators. The gradient of a function of the marginals is a covariance
-// (SequencePass::covariance). Label weights multiply the terms of positions, or the costs, by the weight of
-// the gold label.
+// Sums and maxima over labelings of changed node scores have marginals and indicators for gradients. The
+// gradient of a function of the marginals is a covariance (SequencePass::covariance). Label weights multiply
+// the terms of positions, or the costs, by the weight of the gold label.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,8 @@ enum class Loss {
   margin,
   softmax_margin,
   marginal_likelihood,
+  viterbi,
+  expectation,
   pointwise,
   pointwise_exponential,
   pseudo_likelihood
@@ -46,8 +49,11 @@ struct Objective {
   Loss loss = Loss::likelihood;
   std::vector<double> cost;           // [S, S] by gold label and label; for the margins
   std::vector<double> label_weights;  // [S]; empty: all 1
-  std::vector<uint8_t> allowed;       // [tokens, S]; for marginal_likelihood
+  std::vector<uint8_t> allowed;       // [tokens, S]; for partial labels
 
+  bool partial() const {
+    return loss == Loss::marginal_likelihood || loss == Loss::viterbi || loss == Loss::expectation;
+  }
   double label_weight(int32_t y) const { return label_weights.empty() ? 1.0 : label_weights[y]; }
 };
 
@@ -56,7 +62,8 @@ struct Objective {
 struct PairGradient {
   double* products;
   SequencePass::Sink matrix;
-  std::function<void(int64_t t, int x, int y, double amount)> cell;
+  // Amounts [n] for the cells first, first + step, … of step t's matrix [S, P].
+  std::function<void(int64_t t, int first, int step, int n, const double* amounts)> cells;
 };
 
 struct Chain {
@@ -78,12 +85,15 @@ class ChainLoss {
 
  private:
   double gold_edges(const Chain& chain);
-  void subtract_gold(const Chain& chain, double weight, double* node, const PairGradient& pairs) const;
   double log_loss(const Objective& o, const Chain& c, double weight, double* node, const PairGradient& pairs);
   double max_loss(const Objective& o, const Chain& c, double weight, double* node, const PairGradient& pairs);
-  double partial_loss(const Chain& c, double weight, double* node, const PairGradient& pairs);
+  double best_path(const Chain& c, const SequencePass::Fill& fill);  // into best_
+  double partial_loss(const Objective& o, const Chain& c, double weight, double* node,
+                      const PairGradient& pairs);
+  double gold_marginals(const Objective& o, const Chain& c, double* mu, double* moved, Numerics numerics);
   double pointwise_loss(const Objective& o, const Chain& c, double weight, double* node,
                         const PairGradient& pairs);
+  void add_neighbours(const Chain& c, double* node);
   double neighbour_loss(const Objective& o, const Chain& c, double weight, double* node,
                         const PairGradient& pairs);
 

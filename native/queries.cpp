@@ -110,6 +110,35 @@ void marginals(const Potentials& from, Numerics numerics, int n_threads, EdgeOut
       for (int y = 0; y < S; ++y) edge[x * S + y] += sum[x * P + y];
 }
 
+void log_marginals(const Potentials& from, int n_threads, double* out) {
+  const int S = from.S();
+  each_sequence(from, n_threads, [&](int64_t i, Potentials::Reader& reader, SequencePass& pass) {
+    if (from.length(i) == 0) return;
+    possible_partition(from, i, reader, pass, Numerics::log);
+    Buffer node(static_cast<size_t>(from.length(i)) * from.P());
+    pass.marginals(1.0, node.data(), nullptr, [](int64_t, const double*) {}, false);
+    for (int64_t t = 0; t < from.length(i); ++t)
+      for (int y = 0; y < S; ++y) out[(from.offsets[i] + t) * S + y] = pass.log_marginal(t, y);
+  });
+}
+
+void covariances(const Potentials& from, const double* moved, int n_threads, double* node, double* edge) {
+  const int S = from.S(), P = from.P();
+  each_sequence(from, n_threads, [&](int64_t i, Potentials::Reader& reader, SequencePass& pass) {
+    const int64_t T = from.length(i), at = from.offsets[i];
+    if (T == 0) return;
+    possible_partition(from, i, reader, pass, Numerics::log);
+    const size_t n = static_cast<size_t>(T) * P;
+    Buffer mu(n), given = Buffer::zeros(n), out(n);
+    pass.marginals(1.0, mu.data(), nullptr, [](int64_t, const double*) {}, false);
+    for (int64_t t = 0; t < T; ++t) std::copy_n(moved + (at + t) * S, S, given.data() + t * P);
+    pass.covariance(mu.data(), given.data(), 1.0, out.data(), nullptr, [&](int64_t t, const double* pairs) {
+      for (int x = 0; x < S; ++x) std::copy_n(pairs + x * P, S, edge + ((at + t) * S + x) * S);
+    });
+    for (int64_t t = 0; t < T; ++t) std::copy_n(out.data() + t * P, S, node + (at + t) * S);
+  });
+}
+
 void argmax(const Potentials& from, int n_threads, int32_t* states, double* scores) {
   each_sequence(from, n_threads, [&](int64_t i, Potentials::Reader& reader, SequencePass& pass) {
     reader.fill(pass.scratch(from.length(i), from.P()));

@@ -27,6 +27,12 @@ enum class EdgeOutput { none, totals, rows };
 void marginals(const Potentials& from, Numerics numerics, int n_threads, EdgeOutput output, double* node,
                double* edge, double* log_z);
 
+// Logarithms of the node marginals [tokens, S], computed in log space: right where marginals vanish.
+void log_marginals(const Potentials& from, int n_threads, double* out);
+// Gradient of the sum of moved [tokens, S] * log marginals; node [tokens, S], edge [tokens, S, S] (first
+// positions are left as they are).
+void covariances(const Potentials& from, const double* moved, int n_threads, double* node, double* edge);
+
 void argmax(const Potentials& from, int n_threads, int32_t* states, double* scores);
 void score_labels(const Potentials& from, int n_threads, const int32_t* states, double* scores);
 // H = H(y_0) + sum over t of H(y_t | y_{t-1}): a sum of non-negative terms, so nothing cancels.

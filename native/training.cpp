@@ -300,13 +300,13 @@ void ChainProblem::run_losses(Sweep& sweep, Lane& lane, int64_t begin, int64_t e
           if (entries == nullptr) return;
           each_entry(t, [&](int32_t pair, double value, double& out) { out += value * matrix[pair]; });
         },
-        [&](int64_t t, int x, int y, double amount) {
+        [&](int64_t t, int first_cell, int step, int n, const double* amounts) {
           lane.make_totals();
-          const int32_t cell = x * P + y;
-          lane.totals[cell] += amount;
+          for (int k = 0; k < n; ++k) lane.totals[first_cell + k * step] += amounts[k];
           if (entries == nullptr) return;
           each_entry(t, [&](int32_t pair, double value, double& out) {
-            out += pair == cell ? value * amount : 0.0;
+            const int k = (pair - first_cell) / step;
+            if (pair >= first_cell && k < n && first_cell + k * step == pair) out += value * amounts[k];
           });
         }};
     const Chain chain{sweep.edges.get(),

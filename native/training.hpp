@@ -36,8 +36,11 @@ class ChainProblem {
   // Another loss than the likelihood; gold [tokens], where it is needed.
   void use(Objective objective, const int32_t* gold);
 
-  // Counts that take the place of the gold labelling's in the likelihood; [n_features].
-  void expect(const double* counts) { empirical_.assign(counts, counts + layout_.n_features); }
+  // Back to the likelihood, with counts [n_features] in the place of the gold labelling's.
+  void expect(const double* counts) {
+    gold_.clear();
+    empirical_.assign(counts, counts + layout_.n_features);
+  }
 
   // gradient [n_features] is overwritten; per_sequence [N] (log Z or losses) may be null. Returns the value.
   // One evaluation at a time.

@@ -138,6 +138,30 @@ nb::tuple py_marginals(const Potentials& from, const std::string& numerics, cons
                         give(std::move(log_z)));
 }
 
+nb::object py_log_marginals(const Potentials& from, int n_jobs) {
+  const size_t S = from.S(), tokens = from.n_tokens();
+  std::vector<double> out(tokens * S);
+  {
+    nb::gil_scoped_release unlocked;
+    log_marginals(from, n_jobs, out.data());
+  }
+  return give(std::move(out), {tokens, S});
+}
+
+nb::tuple py_covariance(const Potentials& from, In2<double> moved, int n_jobs) {
+  const size_t S = from.S(), tokens = from.n_tokens();
+  require(moved.shape(0) == tokens && moved.shape(1) == S, [&] {
+    return "moved has shape (" + std::to_string(moved.shape(0)) + ", " + std::to_string(moved.shape(1)) +
+           "), expected (" + std::to_string(tokens) + ", " + std::to_string(S) + ")";
+  });
+  std::vector<double> node(tokens * S), edge(tokens * S * S, 0.0);
+  {
+    nb::gil_scoped_release unlocked;
+    covariances(from, moved.data(), n_jobs, node.data(), edge.data());
+  }
+  return nb::make_tuple(give(std::move(node), {tokens, S}), give(std::move(edge), {tokens, S * S}));
+}
+
 nb::tuple py_argmax(const Potentials& from, int n_jobs) {
   std::vector<int32_t> states(from.n_tokens());
   std::vector<double> scores(from.n_sequences());
@@ -281,6 +305,8 @@ void bind_chain(nb::module_& m) {
   m.def("log_partition", &py_log_partition, nb::arg("potentials"), nb::arg("numerics"), nb::arg("n_jobs"));
   m.def("marginals", &py_marginals, nb::arg("potentials"), nb::arg("numerics"), nb::arg("edge"),
         nb::arg("n_jobs"));
+  m.def("log_marginals", &py_log_marginals, nb::arg("potentials"), nb::arg("n_jobs"));
+  m.def("covariance", &py_covariance, nb::arg("potentials"), nb::arg("moved"), nb::arg("n_jobs"));
   m.def("argmax", &py_argmax, nb::arg("potentials"), nb::arg("n_jobs"));
   m.def("score", &py_score, nb::arg("potentials"), nb::arg("states"), nb::arg("n_jobs"));
   m.def("entropy", &py_entropy, nb::arg("potentials"), nb::arg("n_jobs"));

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <numeric>
 #include <optional>
 
 #include "bind/arrays.hpp"
@@ -14,18 +15,26 @@ namespace fieldcraft::bind {
 namespace {
 
 nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::optional<In1<uint8_t>> on_edge,
-                            In1<int32_t> gold, int n_states, bool all_states, bool all_transitions,
-                            bool edge_bias, int64_t min_count) {
+                            In1<int32_t> gold, std::optional<In1<int64_t>> gold_ptr, int n_states,
+                            bool all_states, bool all_transitions, bool edge_bias, int64_t min_count) {
   const EncodedTokens encoded = tokens.checked(n_attributes);
-  require(gold.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]),
-          "one label per token is needed");
+  const size_t n_tokens = static_cast<size_t>(encoded.offsets[encoded.n_sequences]);
+  std::vector<int64_t> each(gold_ptr ? 0 : n_tokens + 1);  // where each token has one label
+  std::iota(each.begin(), each.end(), 0);
+  if (gold_ptr) {
+    require(gold_ptr->shape(0) == n_tokens + 1, "one list of labels per token is needed");
+    check_offsets(*gold_ptr, static_cast<int64_t>(gold.shape(0)), "candidates");
+  } else {
+    require(gold.shape(0) == n_tokens, "one label per token is needed");
+  }
   check_range(gold, 0, n_states, "labels");
   require(!on_edge || on_edge->shape(0) == static_cast<size_t>(n_attributes),
           "on_edge needs an entry per attribute");
   FeatureCounts found;
   {
     nb::gil_scoped_release unlocked;
-    found = count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr, gold.data(), n_states,
+    found = count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr,
+                           {gold_ptr ? gold_ptr->data() : each.data(), gold.data()}, n_states,
                            {all_states, all_transitions, edge_bias, min_count});
   }
   return nb::make_tuple(give(std::move(found.attribute)), give(std::move(found.previous)),
@@ -134,7 +143,7 @@ void py_use(BoundProblem& self, const std::string& name, In1<int32_t> gold, std:
     require(label_weights->shape(0) == S, "one weight per label is needed");
     objective.label_weights.assign(label_weights->data(), label_weights->data() + S);
   }
-  if (*loss == Loss::marginal_likelihood) {
+  if (objective.partial()) {
     require(allowed && allowed->shape(0) == gold.shape(0) && allowed->shape(1) == S,
             "allowed needs a row per token and a column per label");
     objective.allowed.assign(allowed->data(), allowed->data() + gold.shape(0) * S);
@@ -231,8 +240,8 @@ void bind_training(nb::module_& m) {
       .def_prop_ro("empirical",
                    [](const BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
   m.def("count_features", &py_count_features, nb::arg("tokens"), nb::arg("n_attributes"),
-        nb::arg("on_edge").none(), nb::arg("gold"), nb::arg("n_states"), nb::arg("all_states"),
-        nb::arg("all_transitions"), nb::arg("edge_bias"), nb::arg("min_count"));
+        nb::arg("on_edge").none(), nb::arg("gold"), nb::arg("gold_ptr").none(), nb::arg("n_states"),
+        nb::arg("all_states"), nb::arg("all_transitions"), nb::arg("edge_bias"), nb::arg("min_count"));
   m.def("chain_problem", &make_problem, nb::arg("columns"), nb::arg("n_states"), nb::arg("tokens"),
         nb::arg("gold"), nb::arg("sequence_weights").none(), nb::arg("n_jobs"));
   m.def("release_memory", &release_free_memory);

@@ -182,6 +182,15 @@ void forward(const Lattice& l, const double* matrix, int64_t begin, int64_t end)
   }
 }
 
+void times_matrix(const double* x, int S, const double* matrix, int P, double* out) {
+  each_chunk<kTwice>(P / kWidth, [&](auto width, int first) {
+    constexpr int N = decltype(width)::value;
+    Vec acc[N];
+    row_times_matrix<N>(x, S, matrix + first * kWidth, P, acc);
+    for (int v = 0; v < N; ++v) store(out + (first + v) * kWidth, acc[v]);
+  });
+}
+
 bool has_vanishing(const double* rows, size_t n) {
   IVec found = IVec{};
   const Vec tiny = splat(1e-200), zero = Vec{};

@@ -27,8 +27,13 @@ _HOMES = {
     "Gaussian": "fieldcraft.priors",
     "Laplacian": "fieldcraft.priors",
     "ElasticNet": "fieldcraft.priors",
+    "EM": "fieldcraft.optimisers",
     "LBFGS": "fieldcraft.optimisers",
     "OWLQN": "fieldcraft.optimisers",
+    "BoundedLBFGS": "fieldcraft.optimisers",
+    "ConjugateGradient": "fieldcraft.optimisers",
+    "GIS": "fieldcraft.optimisers",
+    "IIS": "fieldcraft.optimisers",
     "StateSpace": "fieldcraft.structures.states",
     "Inspection": "fieldcraft.inspection",
     "Explanation": "fieldcraft.inspection",
@@ -38,6 +43,7 @@ _MODULES = {
     "compat": "fieldcraft.compat",
     "datasets": "fieldcraft.corpus.datasets",
     "metrics": "fieldcraft.evaluation.metrics",
+    "objectives": "fieldcraft.objectives",
     "schemes": "fieldcraft.corpus.schemes",
     "structures": "fieldcraft.structures",
 }
@@ -54,7 +60,7 @@ if TYPE_CHECKING:
     from fieldcraft.models.chain import ChainCRF
     from fieldcraft.models.persistence import load
     from fieldcraft.models.text import TextSpan
-    from fieldcraft.optimisers import LBFGS, OWLQN
+    from fieldcraft.optimisers import EM, GIS, IIS, LBFGS, OWLQN, BoundedLBFGS, ConjugateGradient
     from fieldcraft.priors import ElasticNet, Gaussian, Laplacian
     from fieldcraft.structures.states import StateSpace
 else:

@@ -81,7 +81,7 @@ CORPORA: dict[str, tuple[Any, Any, str]] = {
     "labels of a sequence missing": (X, [None, Y[1]], r"y\[0\] is a NoneType; each sequence needs"),
     "whole numbers": (X, [[0, 1], [0, 1, 1]], r"sequence 0, token 0: label 0 is a int; .* str\(label"),
     "NumPy numbers": (X, [np.array([0, 1]), ["P"] * 3], "sequence 0, token 0: label .*0.* is a int64"),
-    "a label is None": (X, [["P", None], Y[1]], "sequence 0, token 1: label None is a NoneType; "),
+    "a label is None": (X, [["P", None], Y[1]], "sequence 0, token 1: label None is not a string; "),
     "a label is bytes": (X, [["P", b"Q"], Y[1]], "sequence 0, token 1: label b'Q' is a bytes; labels"),
     "a set of labels": (X, [{"P", "Q"}, Y[1]], r"y\[0\] is a set; each sequence needs a list of lab"),
     "a dict of labels": (X, [{"P": 1, "Q": 2}, Y[1]], r"y\[0\] is a dict; each sequence needs a list"),

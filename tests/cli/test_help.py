@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLES = {
     ("train", "--prior"): ("fieldcraft.priors", "PRIORS"),
     ("train", "--optimiser"): ("fieldcraft.optimisers", "OPTIMISERS"),
+    ("train", "--objective"): ("fieldcraft.objectives", "OBJECTIVES"),
     ("train", "--features"): ("fieldcraft.design", "FEATURES"),
     ("train", "--templates"): ("fieldcraft.features.named", "NAMED"),
     ("train", "--tokenizer"): ("fieldcraft.corpus.tokenising", "RULES"),

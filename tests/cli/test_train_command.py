@@ -114,6 +114,28 @@ def test_snapshot_and_resume(corpora: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(resumed, fc.load(tmp_path / "m.fc").weights_)
 
 
+def test_resume_finds_the_snapshot_beside_the_model(corpora: Path, tmp_path: Path) -> None:
+    """--snapshot-every and --resume need no file name; --epochs is --max-iterations."""
+    common = [corpora / "train.conll", *COLUMNS, "--optimiser", "conjugate_gradient"]
+    train(tmp_path, *common, "--snapshot-every", "2", "--epochs", "4")
+    assert (tmp_path / "m.fc.snapshot").exists()
+    done = train(tmp_path, *common, "--resume", "--epochs", "6")
+    assert "iteration 5/6" in done.stderr
+    assert "iteration 4/6" not in done.stderr
+
+
+def test_objective_and_optimiser(corpora: Path, tmp_path: Path) -> None:
+    common = [corpora / "train.conll", *COLUMNS, "--max-iterations", "5", "--objective", "pointwise"]
+    train(tmp_path, *common)
+    corpus = fc.read(corpora / "train.conll", columns="word pos ner", label="ner")
+    crf = fc.ChainCRF("entities", objective="pointwise", optimiser=fc.LBFGS(max_iterations=5)).fit(corpus)
+    np.testing.assert_array_equal(fc.load(tmp_path / "m.fc").weights_, crf.weights_)
+    done = run("train", *common, "--optimiser", "gis", "-o", tmp_path / "no.fc", check=None)
+    assert done.returncode == 1
+    assert "gis does not minimise pointwise (gis: objectives: likelihood;" in done.stderr
+    assert not (tmp_path / "no.fc").exists()
+
+
 def test_smaller_files(corpora: Path, tmp_path: Path) -> None:
     sizes = []
     for flags in ([], ["--compact"], ["--compact", "--float32"]):

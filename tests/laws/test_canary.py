@@ -29,6 +29,7 @@ NAMES = [
     "SAMPLE",
     "LOGSPACE",
     "DIRECTION",
+    "OBJECTIVE",
 ]
 RED = 1  # pytest's status when tests ran and some failed; 2 and above mean that it broke down
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldcraft import LBFGS, OWLQN, ChainCRF, Gaussian, Laplacian
+from fieldcraft import GIS, IIS, LBFGS, OWLQN, BoundedLBFGS, ChainCRF, ConjugateGradient, Gaussian, Laplacian
 
 linear = pytest.importorskip("sklearn.linear_model")
 
@@ -48,6 +48,28 @@ def test_gaussian_weights(n_labels: int, variance: float) -> None:
     np.testing.assert_allclose(as_table(ours, 6), theirs.coef_, rtol=1e-6, atol=1e-6)
     found = np.concatenate(list(ours.predict_proba([row[None, :] for row in M])))
     np.testing.assert_allclose(found, theirs.predict_proba(M), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "optimiser",
+    [
+        OWLQN(**EXACT),
+        BoundedLBFGS(**EXACT),
+        ConjugateGradient(**EXACT),
+        ConjugateGradient(**EXACT, formula="fletcher_reeves", preconditioner="diagonal"),
+        GIS(**EXACT),
+        IIS(**EXACT),
+    ],
+    ids=["owlqn", "bounded_lbfgs", "polak_ribiere", "fletcher_reeves", "gis", "iis"],
+)
+def test_batch_optimisers(optimiser: Any) -> None:
+    """On features that are nowhere negative, so that iterative scaling has its say."""
+    M, y = data(3)
+    M = np.abs(M)
+    theirs = linear.LogisticRegression(C=2.0, fit_intercept=False, tol=1e-12, max_iter=20_000).fit(M, y)
+    ours = ChainCRF(features="all", prior=Gaussian(variance=2.0), optimiser=optimiser)
+    ours.fit([row[None, :] for row in M], [[label] for label in y])
+    np.testing.assert_allclose(as_table(ours, 6), theirs.coef_, rtol=1e-4, atol=1e-5)
 
 
 def test_sample_weights() -> None:

@@ -80,8 +80,9 @@ def _row(parameter: Any) -> str:
         and not callable(default)
         and parameter.param_type_name == "option"
     )
-    text = re.sub(r"\s+", " ", parameter.help or "").replace("|", "\\|")
-    return f"| {names} | {text}{f' Default: `{default}`.' if shown else ''} |"
+    text = re.sub(r"\s+", " ", parameter.help or "") + (f" Default: `{default}`." if shown else "")
+    escaped = text.replace("|", "\\|")
+    return f"| {names} | {escaped} |"
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from fieldcraft.corpus import Corpus, schemes
+from fieldcraft.design import label_names
 from fieldcraft.models.progress import Progress
 from fieldcraft.optimisers.loop import Record
 
@@ -26,9 +27,12 @@ class Report:
         self._say(_size("read", train))
         if held_out is not None:
             self._say(_size("held out", held_out))
-        counts = Counter(chain.from_iterable(train.labels))
-        self._say(f"{len(counts)} labels:")
+        counts = Counter(label for label in chain.from_iterable(train.labels) if isinstance(label, str))
+        self._say(f"{len(label_names(train.labels))} labels:")
         self._list([(f"{n:,}", name) for name, n in counts.most_common()])
+        partial = train.n_tokens - sum(counts.values())
+        if partial:
+            self._say(f"{partial:,} tokens have an unknown label or several candidates")
         for warning in warnings(train, held_out, counts):
             print(f"warning: {warning}", file=sys.stderr)
 
@@ -72,14 +76,15 @@ def warnings(train: Corpus, held_out: Corpus | None, counts: Counter[str]) -> li
         found.append(f"seen only once: {_some('label', once)}")
     found += _ill_formed(train, counts)
     if held_out is not None:
-        unseen = sorted({*chain.from_iterable(held_out.labels)} - counts.keys())
+        unseen = sorted(set(label_names(held_out.labels)) - set(label_names(train.labels)))
         if unseen:
             found.append(f"held out but never trained: {_some('label', unseen)}")
     return [*found, *_repeated(train, held_out)]
 
 
 def _ill_formed(train: Corpus, counts: Counter[str]) -> list[str]:
-    scheme = schemes.detect(train.labels) if schemes.is_tag_set(counts) else None
+    whole = sum(counts.values()) == train.n_tokens  # no scheme can be judged where labels are unknown
+    scheme = schemes.detect(train.labels) if whole and schemes.is_tag_set(counts) else None
     violations = schemes.validate(train.labels, scheme) if scheme else []
     if not violations:
         return []

@@ -13,9 +13,31 @@ EXAMPLES = [
     "fieldcraft train train.conll --columns word,pos,ner --dev dev.conll -o ner.fc",
     "cat train.conll | fieldcraft train - --templates 'c0[-1..1]' -o words.fc",
     "fieldcraft train train.conll --prior laplacian --scale 1 --templates c0 -o small.fc",
-    "fieldcraft train train.jsonl --label ner --snapshot run.snap --resume -o ner2.fc",
+    "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
 ]
 LOOKS, LEARNS, STOPS, KEEPS = "What the model looks at", "How it learns", "When it stops", "The model file"
+
+
+@dataclass
+class PartialLabels:
+    """How training files write labels that are not, or only partly, known."""
+
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial", help="Labels may be unknown (_) or candidates (A|B).", rich_help_panel=READING
+        ),
+    ] = False
+    unknown: Annotated[
+        str, typer.Option(metavar="TEXT", help="With --partial: unknown label.", rich_help_panel=READING)
+    ] = "_"
+    between: Annotated[
+        str, typer.Option(metavar="TEXT", help="With --partial: between candidates.", rich_help_panel=READING)
+    ] = "|"
+
+    def arguments(self) -> dict[str, Any]:
+        """As arguments of `fc.read`."""
+        return vars(self) if self.partial else {}
 
 
 @dataclass
@@ -69,10 +91,20 @@ class Learns:
         None
     )
     scale: Annotated[float | None, typer.Option(help="Of the Laplacian part.", rich_help_panel=LEARNS)] = None
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            help="Loss on the data, the optimiser's own by default: likelihood, perceptron, pointwise, "
+            "exponential, pointwise_exponential, pseudo_likelihood, margin, softmax_margin, viterbi or "
+            "marginal_likelihood.",
+            rich_help_panel=LEARNS,
+            **named("fieldcraft.objectives", "OBJECTIVES"),
+        ),
+    ] = None
     optimiser: Annotated[
         str,
         typer.Option(
-            help="auto, lbfgs or owlqn.",
+            help="auto, lbfgs, owlqn, bounded_lbfgs, conjugate_gradient, gis, iis or em.",
             rich_help_panel=LEARNS,
             **named("fieldcraft.optimisers", "OPTIMISERS", "auto"),
         ),
@@ -84,7 +116,14 @@ class Stops:
     """Rules that end the training; and going on after it."""
 
     max_iterations: Annotated[
-        int | None, typer.Option(min=0, help="Stop after so many iterations.", rich_help_panel=STOPS)
+        int | None,
+        typer.Option(
+            "--max-iterations",
+            "--epochs",
+            min=0,
+            help="Stop after so many iterations, or passes over the corpus.",
+            rich_help_panel=STOPS,
+        ),
     ] = None
     patience: Annotated[
         int | None,
@@ -94,14 +133,29 @@ class Stops:
         float | None, typer.Option(min=0, help="Stop when the time is up.", rich_help_panel=STOPS)
     ] = None
     snapshot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Save the training state here.", rich_help_panel=STOPS)
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save the training state here; MODEL.snapshot where K or --resume is given alone.",
+            rich_help_panel=STOPS,
+        ),
     ] = None
     snapshot_every: Annotated[
-        int, typer.Option(metavar="K", min=1, help="Every K iterations.", rich_help_panel=STOPS)
-    ] = 10
+        int | None,
+        typer.Option(metavar="K", min=1, help="Every K iterations; 10 by default.", rich_help_panel=STOPS),
+    ] = None
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from --snapshot if it is there.", rich_help_panel=STOPS)
+        bool, typer.Option("--resume", help="Go on from the snapshot if it is there.", rich_help_panel=STOPS)
     ] = False
+
+    def snapshots(self, output: str) -> dict[str, Any]:
+        """Where and how often, as arguments of fit."""
+        wanted = self.snapshot_every is not None or self.resume
+        return {
+            "snapshot": self.snapshot or (f"{output}.snapshot" if wanted else None),
+            "snapshot_every": self.snapshot_every or 10,
+            "resume": self.resume,
+        }
 
 
 def train(
@@ -118,6 +172,7 @@ def train(
         ),
     ] = None,
     reading: Reading,
+    partial: PartialLabels,
     looks: Looks,
     learns: Learns,
     stops: Stops,
@@ -144,7 +199,10 @@ def train(
 
     writable(output)
     report = Report(quiet=quiet)
-    corpus, source = read_corpora(files, {"label": -1, **reading.arguments()})
+    corpus, source = read_corpora(files, {"label": -1, **reading.arguments(), **partial.arguments()})
+    source = {name: value for name, value in source.items() if name not in partial.arguments()}
+    if partial.partial and learns.objective is None:
+        learns.objective = "marginal_likelihood"
     held_out = read_corpora(dev, source)[0] if dev else None
     report.corpora(corpus, held_out)
     crf = make_model(looks, learns, stops, metric=metric, n_jobs=jobs, random_state=seed)
@@ -155,9 +213,7 @@ def train(
         X_dev=held_out,
         patience=stops.patience,
         max_seconds=stops.max_seconds,
-        snapshot=stops.snapshot,
-        snapshot_every=stops.snapshot_every,
-        resume=stops.resume,
+        **stops.snapshots(output),
         callbacks=[report],
     )
     crf.source_ = source

@@ -10,14 +10,14 @@ from fieldcraft.cli.train import Learns, Looks, Stops
 from fieldcraft.errors import InputError
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.models.chain import ChainCRF
-from fieldcraft.optimisers import resolve_optimiser
+from fieldcraft.optimisers import resolve
 from fieldcraft.priors import PRIORS, Prior
 
 
 def make_model(looks: Looks, learns: Learns, stops: Stops, **settings: Any) -> ChainCRF:
     """A ChainCRF, not trained yet."""
     prior = _prior(learns)
-    optimiser = resolve_optimiser(learns.optimiser, prior)
+    objective, optimiser, _ = resolve(learns.objective, learns.optimiser, prior)
     if stops.max_iterations is not None:
         optimiser = replace(optimiser, max_iterations=stops.max_iterations)
     if looks.tokenizer is not None:
@@ -26,6 +26,7 @@ def make_model(looks: Looks, learns: Learns, stops: Stops, **settings: Any) -> C
         None if looks.templates == "none" else looks.templates,
         prior=prior,
         optimiser=optimiser,
+        objective=objective,
         features=looks.features,
         min_count=looks.min_count,
         gazetteers=[_gazetteer(given) for given in looks.gazetteer or ()] or None,

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as AbstractSequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from fieldcraft.corpus import schemes
 from fieldcraft.corpus.formats.context import ReadJob
@@ -20,6 +20,8 @@ from fieldcraft.corpus.layout import LabelChoice, Layout, choose
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.corpus.spans import Span
 from fieldcraft.errors import CorpusError
+
+Respell: TypeAlias = Callable[[list[str]], list[Any]]
 
 
 class Corpus(AbstractSequence[Sequence]):
@@ -136,8 +138,12 @@ class Corpus(AbstractSequence[Sequence]):
 
     def to_scheme(self, scheme: str) -> Corpus:
         """The same corpus with its labels spelled in another scheme."""
+        return self.respelled(lambda labels: schemes.convert(labels, "conlleval", scheme))
+
+    def respelled(self, respell: Respell) -> Corpus:
+        """The same corpus with each label column put through a function."""
         where = (f"sequence {index}, " for index in range(len(self)))
-        return self._like([_respelled(s, scheme, w) for s, w in zip(self._sequences, where)])
+        return self._like([_respelled(s, respell, w) for s, w in zip(self._sequences, where)])
 
     def to_table(self, sequence: str = "sequence") -> dict[str, list[Any]]:
         """One row per token: the number of its sequence, then the columns; for pandas and Arrow.
@@ -205,10 +211,10 @@ class Stream:
         start: Callable[[], tuple[ReadJob, Iterator[Sequence]]],
         source: str,
         *,
-        scheme: str | None = None,
+        respell: Respell | None = None,
     ) -> None:
         self._start = start
-        self._scheme = scheme
+        self._respell = respell
         self._layout: Layout | None = None
         self.format = self.separator = ""  # known, as the columns are, once a sequence was read
         self.source = source
@@ -217,11 +223,11 @@ class Stream:
         job, sequences = self._start()
         for index, sequence in enumerate(sequences):
             self._layout, self.format, self.separator = job.layout, job.format, job.separator
-            if self._scheme is None:
+            if self._respell is None:
                 yield sequence
             else:
                 where = f"{self.source}: sequence {index}, "
-                yield _respelled(sequence, self._scheme, where)
+                yield _respelled(sequence, self._respell, where)
 
     def __repr__(self) -> str:
         return f"<Stream of sequences from {self.source}>"
@@ -262,12 +268,12 @@ def all_columns(sequence: Sequence, label_names: tuple[str, ...]) -> dict[str, l
     return {**sequence.columns, **sequence.label_columns(*label_names[:1])}
 
 
-def _respelled(sequence: Sequence, scheme: str, where: str) -> Sequence:
-    """The sequence with its labels in another scheme; `where` opens the messages."""
+def _respelled(sequence: Sequence, respell: Respell, where: str) -> Sequence:
+    """The sequence with its labels spelled otherwise; `where` opens the messages."""
 
     def spelled(labels: list[str]) -> list[str]:
         try:
-            return schemes.convert(labels, "conlleval", scheme)
+            return respell(labels)
         except CorpusError as error:
             raise CorpusError(f"{where}{error}") from None
 

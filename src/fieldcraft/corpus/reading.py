@@ -7,11 +7,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal, overload
 
-from fieldcraft.corpus import formats
-from fieldcraft.corpus.collection import Corpus, Stream
+from fieldcraft.corpus import formats, schemes
+from fieldcraft.corpus.collection import Corpus, Respell, Stream
 from fieldcraft.corpus.formats.context import ReadJob
 from fieldcraft.corpus.formats.tables import is_table
 from fieldcraft.corpus.layout import LabelChoice
+from fieldcraft.corpus.partial import PartialSpelling
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.corpus.sources import Source, extension, is_source
 from fieldcraft.errors import CorpusError, EmptyCorpusError
@@ -34,6 +35,9 @@ def read(
     comment: str | None = ...,
     sequence: str | None = ...,
     optional_label: bool = ...,
+    partial: bool = ...,
+    unknown: str = ...,
+    between: str = ...,
 ) -> Corpus: ...
 @overload
 def read(
@@ -50,6 +54,9 @@ def read(
     comment: str | None = ...,
     sequence: str | None = ...,
     optional_label: bool = ...,
+    partial: bool = ...,
+    unknown: str = ...,
+    between: str = ...,
 ) -> Stream: ...
 def read(
     source: Any,
@@ -65,6 +72,9 @@ def read(
     comment: str | None = None,
     sequence: str | None = None,
     optional_label: bool = False,
+    partial: bool = False,
+    unknown: str = "_",
+    between: str = "|",
 ) -> Corpus | Stream:
     """Read a corpus from a file, a stream or a table.
 
@@ -79,6 +89,7 @@ def read(
     separator, docstart, comment    for column files, see `fieldcraft.corpus.formats.columns`
     sequence   for tables with one row per token: the column that tells sequences apart
     optional_label  a file without the label column is read too, as unlabelled text
+    partial    labels may be `unknown` (read as None) or candidates with `between` between them (a set)
 
     >>> import io
     >>> text = io.StringIO("Rome NNP I-LOC\\nfell VBD O\\n")
@@ -86,9 +97,10 @@ def read(
     [['B-LOC', 'O']]
     """
     names = tuple(columns.split() if isinstance(columns, str) else columns) if columns else None
+    respell = _respelling(scheme, PartialSpelling(unknown, between).check() if partial else None)
     if is_table(source):
         corpus = Corpus.from_table(source, sequence=sequence, columns=names, label=label)
-        return corpus.to_scheme(scheme) if scheme else corpus
+        return corpus.respelled(respell) if respell else corpus
     if not is_source(source):
         raise CorpusError(
             f"a {type(source).__name__} cannot be read; give a path, '-', an open stream or a table"
@@ -99,8 +111,17 @@ def read(
         raise CorpusError("sequence= is for tables; files part their sequences by blank lines")
     options = {"separator": separator, "docstart": docstart, "comment": comment}
     job = ReadJob(Source(source, encoding), names, label, separator, docstart, comment, optional_label)
-    stream = Stream(lambda: _start(job, format, options), job.source.name, scheme=scheme)
+    stream = Stream(lambda: _start(job, format, options), job.source.name, respell=respell)
     return stream if lazy else stream.read()
+
+
+def _respelling(scheme: str | None, partial: PartialSpelling | None) -> Respell | None:
+    """What is done to label columns after reading."""
+    if scheme is None:
+        return None if partial is None else partial.parse
+    if partial is not None:
+        raise CorpusError("scheme= with partial=: sets of labels have no scheme; convert the file first")
+    return lambda labels: schemes.convert(labels, "conlleval", scheme)
 
 
 def _start(job: ReadJob, format: str, options: dict[str, Any]) -> tuple[ReadJob, Iterator[Sequence]]:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from fieldcraft.corpus import formats
 from fieldcraft.corpus.collection import Corpus, Stream, all_columns
 from fieldcraft.corpus.formats.context import Row, WritePlan
+from fieldcraft.corpus.partial import PartialSpelling
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.corpus.sources import extension
 from fieldcraft.corpus.targets import target_name, write_text
@@ -34,6 +35,8 @@ def write(
                others; or name -> such lists for several. Formats with a fixed place for the label
                (conllu, attributes) get them there
     separator  blank or tab, for column files
+
+    Partial labels are written as `_` (None) and `A|B` (a set).
 
     A file appears whole or not at all. A Stream and predictions from a generator are
     written as they come, in constant memory.
@@ -85,12 +88,19 @@ def _rows(
     index = -1
     for index, sequence in enumerate(sequences):
         values = all_columns(sequence, label_names)
+        for name in label_names:
+            if not all(map(_is_text, values.get(name, ()))):
+                values[name] = PartialSpelling().spell(values[name])
         for name, iterator in iterators.items():
             values[name] = _prediction(iterator, len(sequence), index, name, plan)
         yield sequence, values
     for name, iterator in iterators.items():
         if next(iterator, None) is not None:
             raise CorpusError(f"{plan.target}: {name} holds more than {index + 1} sequences")
+
+
+def _is_text(label: Any) -> bool:
+    return isinstance(label, str)
 
 
 def _prediction(

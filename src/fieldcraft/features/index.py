@@ -81,12 +81,28 @@ class FeatureIndex:
 
     def append(self, other: FeatureIndex) -> FeatureIndex:
         """This index followed by the rows of ``other`` that it does not have yet."""
-        fresh = ~np.isin(other.keys(), self.keys())
+        fresh = self.rows_of(other.attribute, other.previous, other.label) < 0
         joined = {
             name: np.concatenate([getattr(self, name), getattr(other, name)[fresh]]) for name in COLUMNS
         }
         n_attributes = max(self.n_attributes, other.n_attributes)
         return FeatureIndex(**joined, windows=other.windows, n_attributes=n_attributes)
+
+    def rows_of(self, attribute: Ints, previous: Ints, label: Ints) -> NDArray[np.int64]:
+        """Where each of these configurations stands in this index, -1 where it does not."""
+        labels = [column.max(initial=-1) for column in (self.label, self.previous, label, previous)]
+        width = np.uint64(max(labels) + 2)
+
+        def packed(a: Ints, x: Ints, y: Ints) -> NDArray[np.uint64]:
+            a, x, y = ((column + np.int64(1)).astype(np.uint64) for column in (a, x, y))
+            return (a * width + x) * width + y  # type: ignore[no-any-return]
+
+        own, wanted = packed(self.attribute, self.previous, self.label), packed(attribute, previous, label)
+        order = np.argsort(own, kind="stable")
+        at = np.searchsorted(own, wanted, sorter=order)
+        rows = order[np.minimum(at, len(own) - 1)] if len(own) else np.zeros(len(wanted), np.int64)
+        found = own[rows] == wanted if len(own) else np.zeros(len(wanted), bool)
+        return np.where(found, rows, -1)
 
     def keys(self) -> NDArray[np.void]:
         """[F] one comparable value per feature: attribute, previous and current label."""

@@ -16,12 +16,12 @@ from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.models.estimator import Estimator
-from fieldcraft.models.fitting import Fitting
 from fieldcraft.models.inputs import encode, labels_of, sequences_of
+from fieldcraft.models.learner import Learner
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.spans import span_probabilities
-from fieldcraft.optimisers import LBFGS, OWLQN
+from fieldcraft.objectives import Objective
+from fieldcraft.optimisers import Optimiser
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.priors import Prior
 from fieldcraft.structures import queries
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class ChainCRF(Estimator):
+class ChainCRF(Learner):
     """Linear-chain conditional random field.
 
     Parameters
@@ -44,7 +44,10 @@ class ChainCRF(Estimator):
         a Templates object, or None when X holds features
     prior : penalty on the weights: "gaussian", "laplacian", "elastic_net", an object, or None
     optimiser : "auto", "lbfgs", "owlqn", or an object with settings
-    objective : None for likelihood
+    objective : what is minimised on the data: "likelihood", "pointwise", "softmax_margin" … or an object of
+        ``fc.objectives``; None for the optimiser's natural one
+    labels : names of the labels, in order; None takes those that occur, sorted
+    label_weights : how much the terms of each gold label count: a dict (others count 1) or "balanced"
     features : "supported" (configurations seen in training), "all", "all_states", "all_transitions"
     min_count : features seen less often are left out
     states : "labels"
@@ -54,6 +57,7 @@ class ChainCRF(Estimator):
     hash_size : hash attributes into so many ids instead of remembering them
     edge_prefix : free features whose name begins so are seen with the label pair
     tokenizer : how predict_text cuts strings: "words", "whitespace", "characters" or a Tokenizer
+    warm_start : fit begins with the weights of the fit before, for the features that both have
     n_jobs : threads; None uses all allowed cores
     random_state : seed of sample()
     verbose : show progress
@@ -73,8 +77,9 @@ class ChainCRF(Estimator):
     stop_reason_: str
     converged_: bool
     n_iter_: int
-    optimiser_: LBFGS | OWLQN
+    optimiser_: Optimiser
     prior_: Prior
+    objective_: Objective
     source_: dict[str, Any] | None
     provenance_: dict[str, Any]
     _parameters: Parameters
@@ -86,6 +91,8 @@ class ChainCRF(Estimator):
         prior: Any = "gaussian",
         optimiser: Any = "auto",
         objective: Any = None,
+        labels: Any = None,
+        label_weights: Any = None,
         features: str = "supported",
         min_count: int = 1,
         states: str = "labels",
@@ -95,6 +102,7 @@ class ChainCRF(Estimator):
         hash_size: int | None = None,
         edge_prefix: str | None = None,
         tokenizer: Any = "words",
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: int = 0,
         verbose: bool = False,
@@ -103,6 +111,8 @@ class ChainCRF(Estimator):
         self.prior = prior
         self.optimiser = optimiser
         self.objective = objective
+        self.labels = labels
+        self.label_weights = label_weights
         self.features = features
         self.min_count = min_count
         self.states = states
@@ -112,6 +122,7 @@ class ChainCRF(Estimator):
         self.hash_size = hash_size
         self.edge_prefix = edge_prefix
         self.tokenizer = tokenizer
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -133,61 +144,6 @@ class ChainCRF(Estimator):
         """Sequences -> attributes."""
         self._require_fitted()
         return self._parameters.encoder
-
-    # -- training ---------------------------------------------------------------------------------
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        X_dev: Any = None,
-        y_dev: Any = None,
-        patience: int | None = None,
-        keep_best: bool = False,
-        max_seconds: float | None = None,
-        feature_mask: Any = None,
-        snapshot: Any = None,
-        snapshot_every: int = 10,
-        resume: bool = False,
-        callbacks: Iterable[Callable[[Record], Any]] = (),
-    ) -> ChainCRF:
-        """Train on sequences with their labels.
-
-        Parameters
-        ----------
-        X, y : sequences and label lists; or a labelled Corpus and no y
-        sample_weight : [N] how much each sequence counts
-        X_dev, y_dev : held-out data, scored after each iteration
-        patience : stop after so many iterations without a better held-out score, keep the best weights
-        keep_best : keep the best weights without stopping early
-        max_seconds : stop when the time is up
-        feature_mask : [F] True for weights that may differ from zero, or a function of the feature index
-        snapshot : file to which the training state is written every ``snapshot_every`` iterations
-        resume : go on from ``snapshot``
-        callbacks : called with each iteration's record; True stops. Methods ``begin(encoder, features,
-            max_iterations)`` and ``end(reason)``, where it has them, are called before and after
-        """
-        if X_dev is None and y_dev is not None:
-            raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
-        Fitting(self).run(
-            X,
-            y,
-            sample_weight=sample_weight,
-            dev=None if X_dev is None else (X_dev, y_dev),
-            feature_mask=feature_mask,
-            snapshot=snapshot,
-            resume=resume,
-            control={
-                "patience": patience,
-                "keep_best": keep_best,
-                "max_seconds": max_seconds,
-                "snapshot_every": snapshot_every,
-                "callbacks": tuple(callbacks),
-            },
-        )
-        return self
 
     # -- answers ----------------------------------------------------------------------------------
 

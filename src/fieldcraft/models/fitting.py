@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +20,16 @@ from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.features.packed import PackedIndex
+from fieldcraft.models.continuing import copy_of, grown, information, weights_for
+from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.progress import Progress
-from fieldcraft.objectives import resolve_objective
-from fieldcraft.optimisers import resolve_optimiser
+from fieldcraft.objectives.label_weights import resolve_label_weights
+from fieldcraft.optimisers import Size, resolve
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
-from fieldcraft.optimisers.problem import (
-    ChainProblem,
-    check_mask,
-    check_weights,
-    release_memory,
-)
-from fieldcraft.potentials import ChainWeights
-from fieldcraft.priors import Prior, resolve_prior
+from fieldcraft.optimisers.problem import check_mask, check_weights, release_memory
+from fieldcraft.priors import resolve_prior
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.structures import queries
 
@@ -44,49 +40,66 @@ Floats = NDArray[np.float64]
 
 
 class Fitting:
-    """Training of one ChainCRF."""
+    """Training of one ChainCRF; ``growing`` goes on from what the model knows, if it knows anything."""
 
-    def __init__(self, crf: ChainCRF) -> None:
-        self.crf = crf
+    def __init__(self, crf: Any, *, growing: bool = False) -> None:
+        self.crf: ChainCRF = crf
+        self.known = crf.__sklearn_is_fitted__()
+        self.growing = growing and self.known
         self.n_jobs = crf._jobs()
         if crf.states != "labels":
             raise InputError(f"states={crf.states!r}; only 'labels' is there yet")
         queries.resolve_decoding(crf.decoding)
         resolve_metric(crf.metric, [])
         resolve_tokenizer(crf.tokenizer)
-        resolve_objective(crf.objective)
         self.prior = resolve_prior(crf.prior)
-        self.optimiser = resolve_optimiser(crf.optimiser, self.prior)
+        self._choose(None)
+
+    def _choose(self, size: Size | None) -> None:
+        crf = self.crf
+        self.objective, self.optimiser, _ = resolve(crf.objective, crf.optimiser, self.prior, size)
 
     def run(
         self,
         X: Any,
         y: Any,
         *,
-        sample_weight: Any,
-        dev: tuple[Any, Any] | None,
-        feature_mask: Any,
-        snapshot: Any,
-        resume: bool,
         control: dict[str, Any],
+        sample_weight: Any = None,
+        dev: tuple[Any, Any] | None = None,
+        feature_mask: Any = None,
+        snapshot: Any = None,
+        resume: bool = False,
+        classes: Iterable[str] = (),
     ) -> None:
         """Train and settle the estimator."""
         if resume and snapshot is None:
             raise InputError("resume=True needs snapshot=, the file to go on from")
-        labels, encoder = labels_of(X, y), self._encoder()
+        rules = Control(held_out=None if dev is None else _unread, **control)  # refused before any work
+        labels, encoder = labels_of(X, y, partial=self.objective.partial), self._encoder()
+        self.classes = self._labels(labels, classes)
+        costs = self.objective.costs(self.classes)  # refused, if so, before any work
+        of_labels = resolve_label_weights(self.crf.label_weights, self.objective, self.classes, labels)
         design = self._design(encoder, X, labels)
+        self._choose(Size(design.n_sequences, len(design.gold), len(design.index)))
         weights = check_weights(sample_weight, design.n_sequences)
-        self.provenance = _provenance(design, self.classes, encoder)
+        self.provenance = self._provenance(design, encoder)
         wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
         mask = check_mask(wanted, len(design.index))
-        digest = "" if snapshot is None else _digest(design, weights, mask, self.prior, self.optimiser)
-        resumed = read_snapshot(snapshot, digest) if resume else None
-        control["held_out"] = None if dev is None else self._held_out(encoder, design, *dev)
-        control["snapshot"] = None if snapshot is None else partial(write_snapshot, snapshot, digest)
-        problem = ChainProblem(
+        start = self._start(encoder, design.index)
+        if dev is not None:
+            rules.held_out = self._held_out(encoder, design.index, *dev)
+        resumed = None
+        if snapshot is not None:
+            digest = self._digest(design, weights, mask, costs, of_labels, start, *_told(rules))
+            resumed = read_snapshot(snapshot, digest) if resume else None
+            rules.snapshot = partial(write_snapshot, snapshot, digest)
+        problem = self._problem(
             design,
-            len(self.classes),
-            self.prior,
+            start,
+            objective=self.objective,
+            costs=costs,
+            label_weights=of_labels,
             sequence_weights=weights,
             mask=mask,
             n_jobs=self.n_jobs,
@@ -94,14 +107,38 @@ class Fitting:
         index = design.index
         del design
         if self.crf.verbose:
-            control["callbacks"] += (Progress(self.optimiser.max_iterations),)
-        _tell(control["callbacks"], "begin", encoder, index, self.optimiser.max_iterations)
-        outcome = self._minimise(problem, control, resumed)
+            rules.callbacks += (Progress(self.optimiser.max_iterations),)
+        _tell(rules.callbacks, "begin", encoder, index, self.optimiser.max_iterations)
+        outcome = self._minimise(problem, start, rules, resumed)
         del problem  # what answers need is built next, in the room that this leaves
         self._settle(encoder, index, outcome)
 
+    def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
+        """Names of the labels; a growing model keeps those that it knows at their places."""
+        found = design_.declared_labels(None if self.growing else self.crf.labels, [*labels, [*classes]])
+        known = self.crf.classes_.tolist() if self.growing else []
+        return [*known, *(name for name in found if name not in known)]
+
+    def _start(self, encoder: design_.Encoder, index: FeatureIndex) -> Floats:
+        """The weights that training begins with."""
+        weights = np.zeros(len(index))
+        if self.growing:
+            weights[: len(self.crf.weights_)] = self.crf.weights_
+        elif self.known and self.crf.warm_start:
+            names = self.crf.classes_.tolist()
+            weights = weights_for(self.crf._parameters, names, encoder, index, self.classes)
+        return weights
+
+    def _problem(self, design: design_.Design, start: Floats, **options: Any) -> Any:
+        prior = self.prior
+        if self.growing:
+            prior = prior.centred(start, information(self.crf.features_, len(start)))
+        return self.optimiser.problem(design, len(self.classes), prior, **options)
+
     def _encoder(self) -> design_.Encoder:
         crf = self.crf
+        if self.growing:
+            return copy_of(crf.encoder_)
         return design_.make_encoder(
             crf.templates,
             gazetteers=crf.gazetteers,
@@ -109,16 +146,16 @@ class Fitting:
             edge_prefix=crf.edge_prefix,
         )
 
-    def _minimise(self, problem: ChainProblem, control: dict[str, Any], resumed: Any) -> Outcome:
+    def _minimise(self, problem: Any, start: Floats, control: Control, resumed: Any) -> Outcome:
         """Run the loop; what only it needs is gone when it returns."""
-        run = self.optimiser.start(problem, np.zeros(problem.n_variables))
+        run = self.optimiser.start(problem, start)
         release_memory()
         reason = "by an error"
         try:
-            outcome = Loop(run, Control(**control)).go(resumed)
+            outcome = Loop(run, control).go(resumed)
             reason = outcome.reason
         finally:
-            _tell(control["callbacks"], "end", reason)
+            _tell(control.callbacks, "end", reason)
         return outcome
 
     def _settle(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> None:
@@ -126,7 +163,7 @@ class Fitting:
         release_memory()
         crf._settle(Parameters.of(encoder, index, outcome.weights, len(self.classes)), self.classes)
         crf.source_, crf.provenance_ = None, self.provenance
-        crf.optimiser_, crf.prior_ = self.optimiser, self.prior
+        crf.optimiser_, crf.prior_, crf.objective_ = self.optimiser, self.prior, self.objective
         crf.training_log_, crf.objective_value_ = outcome.records, outcome.objective
         crf.stop_reason_, crf.converged_ = outcome.reason, outcome.converged
         crf.n_iter_ = len(outcome.records)
@@ -135,31 +172,48 @@ class Fitting:
         encoded = encode(X, encoder, grow=True, n_threads=self.n_jobs)
         if encoded.offsets[-1] == 0:
             raise InputError("there is nothing to learn from: X holds no tokens")
-        self.classes = design_.label_names(labels)
-        gold = design_.encode_labels(labels, self.classes, encoded.offsets)
+        encode_ = design_.encode_partial if self.objective.partial else design_.encode_labels
+        gold: Any = encode_(labels, self.classes, encoded.offsets)
         crf = self.crf
         design = design_.build_design(
             encoder, encoded, gold, len(self.classes), features=crf.features, min_count=crf.min_count
         )
+        if self.growing:
+            design = replace(design, index=grown(crf.features_, design.index))
         if len(design.index) == 0:
             raise InputError("no feature is left to learn; lower min_count or give the tokens attributes")
         return design
 
-    def _held_out(self, encoder: design_.Encoder, design: design_.Design, X: Any, y: Any) -> Any:
-        """weights -> score on held-out data; labels unknown to training count as errors."""
-        gold_labels = labels_of(X, y)
-        encoded = encode(X, encoder, grow=False, n_threads=self.n_jobs)
-        names = [*self.classes, *sorted(set(design_.label_names(gold_labels)) - set(self.classes))]
-        gold = design_.encode_labels(gold_labels, names, encoded.offsets)
-        metric = resolve_metric(self.crf.metric, gold_labels).on_ids(names)
-        packed, n_jobs = PackedIndex.of(design.index, len(self.classes)), self.n_jobs
-        decode = queries.resolve_decoding(self.crf.decoding)
+    def _held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
+        crf = self.crf
+        settings = {"metric": crf.metric, "decoding": crf.decoding, "n_jobs": self.n_jobs}
+        return HeldOut(encoder, index, self.classes, X, y, **settings)
 
-        def score(weights: Floats) -> float:
-            scorer = ChainWeights(packed, packed.places(weights))
-            return float(metric(gold, decode(scorer.apply(encoded), n_jobs), encoded.offsets))
+    def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
+        """What the model was trained on: a digest of attributes and labels, and how much it was."""
+        before = self.crf.provenance_ if self.growing else {}
+        hasher = hashlib.sha256("\0".join(self.classes).encode("utf-8", "surrogatepass"))
+        hasher.update(str(before.get("data", "")).encode())
+        _, tables = encoder.state()
+        for part in [*design.encoded, design.gold, *(design.partial or ()), *tables.values()]:
+            hasher.update(b"absent" if part is None else np.ascontiguousarray(part).data)
+        return {
+            "data": hasher.hexdigest(),
+            "sequences": design.n_sequences + before.get("sequences", 0),
+            "tokens": len(design.gold) + before.get("tokens", 0),
+        }
 
-        return score
+    def _digest(self, design: design_.Design, *vectors: NDArray[Any] | None) -> str:
+        """Tells whether a snapshot belongs to this training: data, features, loss, penalty, optimiser."""
+        given = {k: v for k, v in vars(self.optimiser).items() if k != "max_iterations"}
+        settings = {k: v if np.ndim(v) == 0 else np.asarray(v).tobytes() for k, v in given.items()}
+        told = f"{self.prior.settings()}{type(self.optimiser).__name__}{settings}{self.objective.name}"
+        hasher = hashlib.sha256(told.encode())
+        hasher.update(design.index.digest.encode())
+        priors = [np.asarray(value, np.float64) for value in vars(self.prior).values()]
+        for part in [*design.encoded, design.gold, *(design.partial or ()), *vectors, *priors]:
+            hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
+        return hasher.hexdigest()
 
 
 def _tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:
@@ -169,31 +223,13 @@ def _tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:
             getattr(callback, event)(*facts)
 
 
-def _provenance(design: design_.Design, labels: list[str], encoder: design_.Encoder) -> dict[str, Any]:
-    """What the model was trained on: a digest of attributes and labels, and how much it was."""
-    hasher = hashlib.sha256("\0".join(labels).encode("utf-8", "surrogatepass"))
-    _, tables = encoder.state()
-    for part in [*design.encoded, design.gold, *tables.values()]:
-        hasher.update(b"absent" if part is None else np.ascontiguousarray(part).data)
-    return {
-        "data": hasher.hexdigest(),
-        "sequences": design.n_sequences,
-        "tokens": len(design.gold),
-    }
+def _told(rules: Control) -> list[NDArray[Any] | None]:
+    """What a snapshot must agree with of the held-out data and of what is made of its scores."""
+    if not isinstance(rules.held_out, HeldOut):
+        return [None]
+    return [*rules.held_out.parts(), np.array([rules.keeps_best()])]
 
 
-def _digest(
-    design: design_.Design,
-    weights: Floats | None,
-    mask: NDArray[np.bool_] | None,
-    prior: Prior,
-    optimiser: Any,
-) -> str:
-    """Tells whether a snapshot belongs to this training: data, features, mask, penalty, optimiser."""
-    settings = {k: v for k, v in vars(optimiser).items() if k != "max_iterations"}
-    hasher = hashlib.sha256(f"{prior.settings()}{type(optimiser).__name__}{settings}".encode())
-    hasher.update(design.index.digest.encode())
-    vectors = [np.asarray(value, np.float64) for value in vars(prior).values()]
-    for part in [*design.encoded, design.gold, weights, mask, *vectors]:
-        hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
-    return hasher.hexdigest()
+def _unread(weights: Floats) -> float:
+    """Stands for the held-out score until the data is read."""
+    raise NotImplementedError

@@ -21,13 +21,13 @@ def sequences_of(X: Any, encoder: Encoder) -> Any:
     return X
 
 
-def labels_of(X: Any, y: Any) -> list[Any]:
-    """The label lists: y, or those of the corpus."""
+def labels_of(X: Any, y: Any, *, partial: bool = False) -> list[Any]:
+    """The label lists: y, or those of the corpus; with ``partial`` they may hold None and sets."""
     if y is None:
         if not isinstance(X, Corpus):
             raise InputError("y is missing: pass fit(X, y), or fit(corpus) with a labelled corpus")
-        return list(X.labels)
-    return check_labels(_length(X), y)
+        y = X.labels
+    return check_labels(_length(X), y, partial=partial)
 
 
 def _length(X: Any) -> int:

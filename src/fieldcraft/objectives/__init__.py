@@ -1,24 +1,64 @@
-"""Losses on the data, chosen by object or by name. Each works in potential space."""
+"""Losses on the data, chosen by object or by name. Each works in potential space.
+
+A new one is a file and a row in OBJECTIVES; see ``objective.py`` for what an objective is.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fieldcraft.errors import InputError
+from fieldcraft.objectives.exponential import Exponential
 from fieldcraft.objectives.likelihood import Likelihood
+from fieldcraft.objectives.margin import Margin, SoftmaxMargin
+from fieldcraft.objectives.marginal_likelihood import MarginalLikelihood
+from fieldcraft.objectives.objective import Objective, PotentialGradient
+from fieldcraft.objectives.perceptron import Perceptron
+from fieldcraft.objectives.pointwise import Pointwise, PointwiseExponential
+from fieldcraft.objectives.pseudo_likelihood import PseudoLikelihood
+from fieldcraft.objectives.viterbi import Viterbi
 
-OBJECTIVES: dict[str, type[Likelihood]] = {"likelihood": Likelihood}
+OBJECTIVES: dict[str, type[Objective]] = {
+    kind.name: kind
+    for kind in (
+        Likelihood,
+        Perceptron,
+        Pointwise,
+        Exponential,
+        PointwiseExponential,
+        PseudoLikelihood,
+        Margin,
+        SoftmaxMargin,
+        Viterbi,
+        MarginalLikelihood,
+    )
+}
 
 
-def resolve_objective(given: Any) -> Likelihood:
-    """An objective from an object, a name or None (the optimiser's natural one)."""
+def resolve_objective(given: Any) -> Objective:
+    """An objective from an object, a name or None (the likelihood)."""
     if given is None:
         return Likelihood()
-    if isinstance(given, Likelihood):
+    if isinstance(given, Objective):
         return given
     if isinstance(given, str) and given in OBJECTIVES:
         return OBJECTIVES[given]()
     raise InputError(f"objective={given!r}; give None, an objective or one of {', '.join(OBJECTIVES)}")
 
 
-__all__ = ["OBJECTIVES", "Likelihood", "resolve_objective"]
+__all__ = [
+    "OBJECTIVES",
+    "Exponential",
+    "Likelihood",
+    "Margin",
+    "MarginalLikelihood",
+    "Objective",
+    "Perceptron",
+    "Pointwise",
+    "PointwiseExponential",
+    "PotentialGradient",
+    "PseudoLikelihood",
+    "SoftmaxMargin",
+    "Viterbi",
+    "resolve_objective",
+]

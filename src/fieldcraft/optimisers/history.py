@@ -71,6 +71,35 @@ class History:
             return
         np.negative(gradient, out=out)
 
+    def direction_within(self, gradient: Floats, free: NDArray[np.bool_], out: Floats) -> float:
+        """-H g of the free variables alone, from the pairs cut to them; 0 elsewhere.
+
+        Returns the size of H that the newest pair tells (1 without pairs). Pairs are cut anew each time,
+        since the free variables change; one without positive curvature there is passed over.
+        """
+        cut = np.empty_like(out)
+        np.multiply(gradient, free, out=out)
+        used: list[tuple[int, float, float]] = []  # slot, curvature, coefficient
+        size = 1.0
+        for k in reversed(self.order):
+            np.multiply(self.s[k], free, out=cut)
+            curvature = self._dot(cut, self.y[k])
+            if curvature <= 1e-12 * self._dot(cut, cut):
+                continue
+            np.multiply(self.y[k], free, out=cut)
+            size = size if used else curvature / self._dot(cut, cut)
+            used.append((k, curvature, self._dot(self.s[k], out) / curvature))
+            _core.advance(out, -used[-1][2], cut, out, self.n_jobs)
+        out *= size
+        for k, curvature, alpha in reversed(used):
+            np.multiply(self.s[k], free, out=cut)
+            _core.advance(out, alpha - self._dot(self.y[k], out) / curvature, cut, out, self.n_jobs)
+        np.negative(out, out=out)
+        return size
+
+    def _dot(self, x: Floats, y: Floats) -> float:
+        return float(_core.dot(x, y, self.n_jobs))
+
     def _two_loops(self, g_dot: Floats) -> Floats:
         """Coefficients [1 + 2 memory] of H g on g, s and y."""
         m, table, newest = self.memory, self.products, self.order[-1]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from fieldcraft import _core
 from fieldcraft.optimisers.line_search import Point, wolfe_step
-from fieldcraft.optimisers.run import Floats, Problem, QuasiNewton, Run
+from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
+from fieldcraft.optimisers.run import Floats, Problem
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class LBFGS(QuasiNewton):
         return LBFGSRun(self, problem, weights)
 
 
-class LBFGSRun(Run):
+class LBFGSRun(QuasiNewtonRun):
     """L-BFGS under way."""
 
     def search(self) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 SUFFICIENT = 1e-4  # c1
-CURVATURE = 0.9  # c2
+CURVATURE = 0.9  # c2; conjugate directions need a closer minimum
 ROUNDING = 1e-10  # relative change of f that is taken for noise: a sum over a corpus has cancelled
 
 
@@ -26,7 +26,12 @@ class Point(NamedTuple):
 
 
 def wolfe_step(
-    evaluate: Callable[[float], tuple[float, float]], start: Point, step: float, max_trials: int
+    evaluate: Callable[[float], tuple[float, float]],
+    start: Point,
+    step: float,
+    max_trials: int,
+    *,
+    curvature: float = CURVATURE,
 ) -> Point | None:
     """The accepted point, or None when no step was found that lowers f.
 
@@ -35,7 +40,7 @@ def wolfe_step(
     low, high = start, None
     for _ in range(max_trials):
         here = Point(step, *evaluate(step))
-        if _good_enough(here, start):
+        if _good_enough(here, start, curvature):
             return here
         if not math.isfinite(here.value) or _too_high(here, start, low):
             high = here
@@ -51,15 +56,15 @@ def wolfe_step(
     return None
 
 
-def _good_enough(here: Point, start: Point) -> bool:
+def _good_enough(here: Point, start: Point, curvature: float) -> bool:
     if not math.isfinite(here.value) or not math.isfinite(here.slope):
         return False
-    flat = abs(here.slope) <= CURVATURE * abs(start.slope)
+    flat = abs(here.slope) <= curvature * abs(start.slope)
     lower = here.value <= start.value + SUFFICIENT * here.step * start.slope
     if lower and flat:
         return True
     level = abs(here.value - start.value) <= ROUNDING * abs(start.value)
-    return level and CURVATURE * start.slope <= here.slope <= (2 * SUFFICIENT - 1) * start.slope
+    return level and curvature * start.slope <= here.slope <= (2 * SUFFICIENT - 1) * start.slope
 
 
 def _too_high(here: Point, start: Point, low: Point) -> bool:

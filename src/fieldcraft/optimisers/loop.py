@@ -56,10 +56,19 @@ class Control:
     def __post_init__(self) -> None:
         if self.held_out is None and (self.patience is not None or self.keep_best):
             raise InputError("patience and keep_best need a held-out set: pass X_dev and y_dev")
-        if self.patience is not None and self.patience < 1:
-            raise InputError(f"patience is {self.patience}; it must be at least 1")
-        if self.snapshot_every < 1:
-            raise InputError(f"snapshot_every is {self.snapshot_every}; it must be at least 1")
+        for name, value in (("patience", self.patience), ("snapshot_every", self.snapshot_every)):
+            if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
+                raise InputError(f"{name} is {value!r}; it must be at least 1, a whole number")
+        seconds = self.max_seconds
+        if seconds is not None and not (isinstance(seconds, (int, float, np.number)) and seconds >= 0):
+            raise InputError(f"max_seconds is {seconds!r}; it must be a number, zero or greater")
+        for callback in self.callbacks:
+            if not callable(callback):
+                raise InputError(f"callbacks hold a {type(callback).__name__}; each must be callable")
+
+    def keeps_best(self) -> bool:
+        """Do the weights with the best held-out score stay."""
+        return self.patience is not None or self.keep_best
 
 
 @dataclass
@@ -87,6 +96,7 @@ class Loop:
         self.run, self.control = run, control
         self.records: list[Record] = []
         self._best = _Best()
+        self._start = math.nan  # the objective that training began with
         self._begun = time.perf_counter()
 
     def go(self, resumed: dict[str, Any] | None = None) -> Outcome:
@@ -94,13 +104,14 @@ class Loop:
         if resumed is not None:
             self._restore(resumed)
         self.run.begin()
+        if math.isnan(self._start):
+            self._start = self.run.objective()
         with Interrupts() as interrupts:
             reason, converged = self._before()
             while reason is None:
                 reason, converged = self._iterate(interrupts)
         weights, objective = self.run.weights, self.run.objective()
-        keep = self.control.patience is not None or self.control.keep_best
-        if keep and self._best.weights is not None:
+        if self.control.keeps_best() and self._best.weights is not None:
             weights = self._best.weights
             objective = self.records[self._best.iteration - 1].objective
         return Outcome(weights, objective, reason, converged, self.records)
@@ -145,8 +156,7 @@ class Loop:
         )
 
     def _note_best(self, record: Record) -> None:
-        wanted = self.control.patience is not None or self.control.keep_best
-        if wanted and record.held_out is not None and record.held_out > self._best.score:
+        if self.control.keeps_best() and record.held_out is not None and record.held_out > self._best.score:
             self._best = _Best(record.held_out, record.iteration, self.run.weights.copy())
 
     def _stop(self, record: Record) -> tuple[str | None, bool]:
@@ -154,8 +164,8 @@ class Loop:
         flat = self._flat(record.gradient_norm)
         if flat is not None:
             return flat, True
-        if len(self.records) > settings.period:
-            before = self.records[-1 - settings.period].objective
+        if len(self.records) >= settings.period:
+            before = self._objective_at(len(self.records) - settings.period)
             if before - record.objective <= settings.objective_tolerance * abs(record.objective):
                 return "objective no longer falls", True
         waited = record.iteration - self._best.iteration
@@ -167,10 +177,15 @@ class Loop:
             return "maximum number of iterations", False
         return None, False
 
+    def _objective_at(self, iteration: int) -> float:
+        """After so many iterations; 0 is the start."""
+        return self.records[iteration - 1].objective if iteration else self._start
+
     def _state(self) -> dict[str, Any]:
         rows = [[math.nan if v is None else v for v in vars(r).values()] for r in self.records]
         state = {**self.run.state(), "records": np.array(rows, np.float64).reshape(-1, 7)}
         state["best"] = np.array([self._best.score, self._best.iteration])
+        state["start"] = np.array([self._start])
         if self._best.weights is not None:
             state["best_weights"] = self._best.weights
         return state
@@ -182,6 +197,7 @@ class Loop:
             left = None if math.isnan(active) else int(active)
             counts = int(i), float(objective), float(norm), float(seconds), int(evaluations)
             self.records.append(Record(*counts, shown, left))
+        self._start = float(state["start"][0])
         score, iteration = state["best"]
         self._best = _Best(float(score), int(iteration), state.get("best_weights"))
         if self.records:

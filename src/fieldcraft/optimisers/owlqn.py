@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldcraft import _core
-from fieldcraft.optimisers.run import Floats, Problem, QuasiNewton, Run
+from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
+from fieldcraft.optimisers.run import Floats, Problem
 
 SUFFICIENT = 1e-4
 
@@ -32,7 +33,7 @@ class OWLQN(QuasiNewton):
         return OWLQNRun(self, problem, weights)
 
 
-class OWLQNRun(Run):
+class OWLQNRun(QuasiNewtonRun):
     """OWL-QN under way. ``value`` is the smooth part; ``objective`` adds the penalty."""
 
     def __init__(self, settings: OWLQN, problem: Problem, start: Floats) -> None:
@@ -41,7 +42,7 @@ class OWLQNRun(Run):
         self._pseudo = np.empty_like(self.weights)
 
     def objective(self) -> float:
-        return self.value + self.problem.l1_value(self.weights)
+        return self.value + float(self.problem.l1_value(self.weights))
 
     def gradient_norm(self) -> float:
         """Length of the pseudo-gradient."""

@@ -9,6 +9,7 @@ several processes (identity here).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.design import Design, native_columns, native_tokens
-from fieldcraft.errors import InputError
+from fieldcraft.errors import FieldcraftError, InputError
+from fieldcraft.objectives import Likelihood, Objective
 from fieldcraft.priors import Prior
 
 Floats = NDArray[np.float64]
@@ -25,13 +27,16 @@ Reduce = Callable[[float, Floats], tuple[float, Floats]]
 
 
 class ChainProblem:
-    """Penalised likelihood of a chain over a design, evaluated natively.
+    """Penalised loss of a chain over a design, evaluated natively.
 
     Parameters
     ----------
     design : encoded corpus with its feature index
     n_states : number of states
     prior : penalty on the weights
+    objective : the loss; None for the likelihood
+    costs : [Y, Y] for the margins
+    label_weights : [Y] >= 0, how much the terms of gold labels count
     sequence_weights : [N] >= 0, how much each sequence counts
     mask : [F] True where a weight may differ from zero
     """
@@ -42,6 +47,9 @@ class ChainProblem:
         n_states: int,
         prior: Prior,
         *,
+        objective: Objective | None = None,
+        costs: Floats | None = None,
+        label_weights: Floats | None = None,
         sequence_weights: Floats | None = None,
         mask: NDArray[np.bool_] | None = None,
         n_jobs: int = 1,
@@ -51,6 +59,8 @@ class ChainProblem:
         self.n_jobs = n_jobs
         self.mask = mask
         self.l1 = prior.l1(self.n_variables)
+        self.bounds = prior.bounds(self.n_variables)
+        self.curvatures: Floats | None = None  # for preconditioners
         self._quadratic = prior.quadratic(self.n_variables)
         self._reduce = reduce
         self._native: Any = _core.chain_problem(
@@ -61,10 +71,21 @@ class ChainProblem:
             sequence_weights,
             n_jobs,
         )
+        self.objective: Objective = Likelihood() if objective is None else objective
+        self._finite = False  # was a value finite yet
+        self._gold = design.gold
+        self._allowed = design.partial.allowed(n_states) if design.partial is not None else None
+        if self.objective.partial and self._allowed is None:
+            self._allowed = np.eye(n_states, dtype=np.uint8)[design.gold]
+        if not isinstance(self.objective, Likelihood):
+            self._native.use(self.objective.name, self._gold, costs, label_weights, self._allowed)
 
     def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
         """f(w); the gradient is written into ``gradient``."""
         value = self._native.evaluate(weights, gradient, None)
+        if not (self._finite or math.isfinite(value)):
+            raise self._overflow(weights, gradient)
+        self._finite = True  # from here on a search that went too far turns back by itself
         if self._reduce is not None:
             value, gradient[:] = self._reduce(value, gradient)
         if self._quadratic is not None:
@@ -72,6 +93,32 @@ class ChainProblem:
         if self.mask is not None:
             gradient[~self.mask] = 0.0
         return float(value)
+
+    def _overflow(self, weights: Floats, gradient: Floats) -> FieldcraftError:
+        """Names the first sequence whose loss is not finite, or the largest where only the sum is not."""
+        losses = np.empty(self._native.n_sequences)
+        self._native.evaluate(weights, gradient, losses)
+        return self.objective.overflow(int(np.argmax(np.where(np.isfinite(losses), losses, np.inf))))
+
+    def expect(self, weights: Floats) -> float:
+        """E-step: complete the partial labels by their expectation at ``weights``.
+
+        From here on ``value_and_gradient`` is Q(w) = log Z - <w, expected counts> + quadratic prior. What is
+        returned, added to Q, touches the marginal likelihood at ``weights`` and lies above it elsewhere.
+        """
+        counts = np.empty(self.n_variables)
+        self._native.use("expectation", self._gold, None, None, self._allowed)
+        value = self._native.evaluate(weights, counts, None)
+        if self._reduce is not None:
+            value, counts = self._reduce(value, counts)
+        np.negative(counts, out=counts)
+        self._native.expect(counts)
+        return float(value + _core.dot(weights, counts, self.n_jobs))
+
+    @property
+    def empirical(self) -> Floats:
+        """[F] what the gold labelling's features add up to (likelihood)."""
+        return np.asarray(self._native.empirical)
 
     def l1_value(self, weights: Floats) -> float:
         """The absolute-value part of the penalty."""

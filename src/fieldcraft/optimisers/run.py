@@ -1,23 +1,27 @@
-"""One optimisation under way: what L-BFGS and OWL-QN share.
+"""One optimisation under way: what all batch optimisers share.
 
-A run holds the current point and can do one iteration, show its state as arrays and go on from such
-a state bit for bit. The loop around it (loop.py) decides when to stop.
+An optimiser is its settings, frozen; ``problem`` lays out what it minimises and ``start`` begins a run. A
+run holds the current point and can do one iteration, show its state as arrays and go on from such a
+state bit for bit. The loop around it (loop.py) decides when to stop.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
+from fieldcraft.design import Design
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.optimisers.history import History
+from fieldcraft.optimisers.problem import ChainProblem
+from fieldcraft.priors import Prior
 
 Floats = NDArray[np.float64]
+State = dict[str, NDArray[np.generic]]
 
 
 class Problem(Protocol):
@@ -32,37 +36,49 @@ class Problem(Protocol):
 
 
 @dataclass(frozen=True)
-class QuasiNewton:
-    """Settings that L-BFGS and OWL-QN share.
+class Optimiser:
+    """Settings that all batch optimisers share.
 
     Parameters
     ----------
     max_iterations : stop after that many
-    memory : number of remembered steps
     tolerance : stop when |gradient| <= tolerance * max(1, |w|)
     objective_tolerance : stop when the objective fell by less than this fraction over ``period`` iterations
     period : see objective_tolerance
-    max_trials : evaluations that one line search may use
     """
 
     max_iterations: int = 1000
-    memory: int = 6
     tolerance: float = 1e-5
     objective_tolerance: float = 1e-6
     period: int = 10
-    max_trials: int = 20
+
+    name: ClassVar[str]
+
+    def check(self) -> None:
+        """Refuse settings that make no sense (numbers are looked at by the table)."""
+
+    def fits(self, size: Any) -> bool:
+        """Is it meant for a training of this size (table.Size)."""
+        del size
+        return True
+
+    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
+        """What this optimiser minimises, laid out as it needs it; options are those of ChainProblem."""
+        return ChainProblem(design, n_states, prior, **options)
+
+    def start(self, problem: Any, weights: Floats) -> Run:
+        """A run from ``weights``."""
+        raise NotImplementedError
 
 
 class Run:
-    """Current weights, value and gradient of a minimisation with limited memory."""
+    """Current weights, value and gradient of a minimisation."""
 
-    def __init__(self, settings: Any, problem: Problem, start: Floats) -> None:
+    def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         self.settings = settings
         self.problem = problem
         self.weights = np.array(start, np.float64)
         self.gradient = np.empty_like(self.weights)
-        self.towards = np.empty_like(self.weights)  # the search direction
-        self.history = History(settings.memory, problem.n_variables, problem.n_jobs)
         self.iteration = 0
         self.evaluations = 0
         self.value = math.nan
@@ -82,7 +98,7 @@ class Run:
     def evaluate(self, weights: Floats, gradient: Floats) -> float:
         """f(w) with its gradient, counted."""
         self.evaluations += 1
-        return self.problem.value_and_gradient(weights, gradient)
+        return float(self.problem.value_and_gradient(weights, gradient))
 
     def dot(self, x: Floats, y: Floats) -> float:
         """Inner product, the same for any number of threads."""
@@ -100,50 +116,37 @@ class Run:
         """The whole objective at the current point."""
         return self.value
 
-    def leave(self) -> None:
-        """A line search begins: weights and gradient become scratch for its trials."""
-        self.history.open(self.weights, self.gradient)
-
-    def accept(self, value: float) -> None:
-        """The last trial becomes the current point."""
-        self.history.close(self.weights, self.gradient)
-        self.value = value
-        self.iteration += 1
-
-    def go_back(self) -> None:
-        """No trial was good: return to where the search began, and forget the memory."""
-        weights, gradient = self.history.origin()
-        self.weights[:], self.gradient[:] = weights, gradient
-        self.history.clear()
-
     def step(self) -> bool:
-        """One iteration: a search, and one along steepest descent if that fails.
+        """One iteration: two searches at the most, the second one with nothing remembered.
 
         False when no step lowers the objective; ``why_stuck`` then says why.
         """
-        remembered = bool(self.history.order)
+        remembered = self.remembers()
         if self.search() or (remembered and self.search()):
+            self.iteration += 1
             return True
         self.why_stuck = "no step lowers the objective any more: its last digits are reached"
         return False
 
-    def search(self) -> bool:
-        """Move along the direction that the memory gives; False (and nothing remembered) if that fails."""
+    def remembers(self) -> bool:
+        """Do earlier iterations have a part in the next direction."""
         raise NotImplementedError
 
-    def state(self) -> dict[str, NDArray[np.generic]]:
+    def search(self) -> bool:
+        """Move to a lower point; False, at the old point and with nothing remembered, if there is none."""
+        raise NotImplementedError
+
+    def state(self) -> State:
         """Arrays from which ``restore`` goes on bit for bit."""
         return {
             "weights": self.weights,
             "gradient": self.gradient,
             "numbers": np.array([self.value, self.iteration, self.evaluations]),
-            **self.history.state(),
         }
 
-    def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
+    def restore(self, state: State) -> None:
         """Undo ``state``."""
         self.weights[:] = state["weights"]
         self.gradient[:] = state["gradient"]
         value, iteration, evaluations = np.asarray(state["numbers"], np.float64)
         self.value, self.iteration, self.evaluations = float(value), int(iteration), int(evaluations)
-        self.history.restore(state)

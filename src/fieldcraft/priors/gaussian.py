@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from fieldcraft.priors.prior import Floats, Prior, per_weight
@@ -28,3 +29,8 @@ class Gaussian(Prior):
     def quadratic(self, n_weights: int) -> tuple[Floats, Floats]:
         variance = per_weight(self.variance, n_weights, "variance", low=0.0)
         return per_weight(self.mean, n_weights, "mean", finite=True), 1.0 / variance
+
+    def centred(self, weights: Floats, information: Floats) -> Gaussian:
+        _, precision = self.quadratic(len(weights))
+        with np.errstate(divide="ignore"):  # weights without penalty, of which nothing is known
+            return Gaussian(variance=1.0 / (precision + information), mean=weights)

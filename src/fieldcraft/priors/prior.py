@@ -2,7 +2,8 @@
 
 A prior is a few vectors over the weights. Each part may be absent:
 ``quadratic(n)`` = (mean, precision) of sum precision (w - mean)^2 / 2; ``l1(n)`` = strengths (above, below)
-of sum above max(w, 0) + below max(-w, 0). A vector has length 1 (the same for all weights) or n.
+of sum above max(w, 0) + below max(-w, 0); ``bounds(n)`` = (lower, upper). A vector has length 1 (the same
+for all weights) or n.
 """
 
 from __future__ import annotations
@@ -31,6 +32,19 @@ class Prior:
         """Strengths (above, below) of the absolute-value part, or None without."""
         del n_weights
         return None
+
+    def bounds(self, n_weights: int) -> tuple[Floats, Floats] | None:
+        """(lower, upper) between which the weights must stay, or None without."""
+        del n_weights
+        return None
+
+    def centred(self, weights: Floats, information: Floats) -> Prior:
+        """What is believed after weights were learnt, ``information`` [n] being their curvature in the loss.
+
+        A penalty without a centre to move stays as it is.
+        """
+        del weights, information
+        return self
 
     def settings(self) -> dict[str, Any]:
         """What a model file keeps of it: vectors over weights are named, not repeated."""

@@ -73,6 +73,34 @@ def marginals(
     return Marginals(node_out, edge_out[0] if edge_totals else edge_out, log_z)
 
 
+def log_marginals(
+    node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
+) -> Floats:
+    """Logarithms [tokens, S] of the node marginals, right also where these are too small for a number."""
+    with _Held(node, edge, offsets, states) as held:
+        return _floats(_core.log_marginals(held.potentials, n_jobs))
+
+
+def covariance(
+    node: ArrayLike,
+    edge: ArrayLike,
+    offsets: ArrayLike,
+    states: StateSpace,
+    moved: ArrayLike,
+    *,
+    n_jobs: int = 1,
+) -> tuple[Floats, Floats]:
+    """Gradient of the sum of ``moved`` [tokens, S] times log marginals: node [tokens, S], edge [tokens, E].
+
+    With moved = mu v it is the covariance of every part with the sum over positions of v[t, y_t], which
+    is what any function of the node marginals mu needs for its gradient; in linear time.
+    """
+    with _Held(node, edge, offsets, states) as held:
+        given = np.ascontiguousarray(moved, np.float64)
+        node_out, edge_out = _core.covariance(held.potentials, given, n_jobs)
+    return node_out, edge_out if states.is_complete else edge_out[:, states.cells]
+
+
 def argmax(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
 ) -> tuple[NDArray[np.int32], Floats]:
@@ -162,6 +190,61 @@ def window_probability(
                 n_jobs,
             )
         )
+
+
+def indicator(labels: ArrayLike, offsets: ArrayLike, states: StateSpace) -> tuple[Floats, Floats]:
+    """Which parts a labelling has: node [tokens, S] and edge [tokens, E] of zeros and ones.
+
+    >>> node, edge = indicator([1, 0], [0, 2], StateSpace.labels(2))
+    >>> edge.tolist()
+    [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
+    """
+    given = np.asarray(labels, np.int64)
+    node, edge = np.zeros((len(given), states.n_states)), np.zeros((len(given), states.n_transitions))
+    node[np.arange(len(given)), given] = 1.0
+    at = _steps(offsets)
+    cells = given[at - 1] * states.n_states + given[at]
+    places = np.searchsorted(states.cells, cells)
+    inside = np.isin(cells, states.cells)  # a step that is no transition has no part
+    edge[at[inside], places[inside]] = 1.0
+    return node, edge
+
+
+def neighbour_scores(
+    node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, labels: ArrayLike
+) -> Floats:
+    """Scores [tokens, S] of each state at each position while its neighbours have the given labels."""
+    held, given = _Held(node, edge, offsets, states), np.asarray(labels, np.int64)
+    pairs = held.edge.reshape(-1, states.n_states, states.n_states)
+    at, ends = _steps(offsets), np.asarray(offsets)
+    row = at if len(pairs) > 1 else np.zeros_like(at)
+    scores: Floats = held.node.copy()
+    full = np.diff(ends) > 0
+    scores[ends[:-1][full]] += np.where(states.starts, 0.0, -np.inf)
+    scores[ends[1:][full] - 1] += np.where(states.stops, 0.0, -np.inf)
+    scores[at] += pairs[row, given[at - 1], :]
+    scores[at - 1] += pairs[row, :, given[at]]
+    return scores
+
+
+def neighbour_adjoint(
+    rows: ArrayLike, offsets: ArrayLike, states: StateSpace, labels: ArrayLike
+) -> tuple[Floats, Floats]:
+    """From a gradient ``rows`` [tokens, S] in ``neighbour_scores`` to one in the potentials: node, edge."""
+    given, node = np.asarray(labels, np.int64), np.array(rows, np.float64)
+    pairs = np.zeros((len(node), states.n_states, states.n_states))
+    at = _steps(offsets)
+    pairs[at, given[at - 1], :] += node[at]
+    pairs[at, :, given[at]] += node[at - 1]
+    return node, pairs.reshape(len(node), -1)[:, states.cells]
+
+
+def _steps(offsets: ArrayLike) -> NDArray[np.int64]:
+    """Positions that have one before them in their sequence."""
+    ends = np.asarray(offsets, np.int64)
+    later = np.ones(int(ends[-1]), bool)
+    later[ends[:-1][np.diff(ends) > 0]] = False
+    return np.flatnonzero(later)
 
 
 class _Held:

@@ -12,13 +12,38 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldcraft import LBFGS, OWLQN, ChainCRF, ElasticNet, FieldcraftError, Gaussian, Laplacian
+from fieldcraft import (
+    EM,
+    GIS,
+    IIS,
+    LBFGS,
+    OWLQN,
+    BoundedLBFGS,
+    ChainCRF,
+    ConjugateGradient,
+    ElasticNet,
+    FieldcraftError,
+    Gaussian,
+    Laplacian,
+)
+from fieldcraft.optimisers import TABLE
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from unit.training.corpora import draw
 
-PRIORS: dict[str, Any] = {"lbfgs": Gaussian(variance=2.0), "owlqn": Laplacian(scale=2.0)}
 EXACT: dict[str, Any] = {"max_iterations": 40, "tolerance": 1e-9, "objective_tolerance": 0.0}
-OPTIMISERS: dict[str, Any] = {"lbfgs": LBFGS(**EXACT), "owlqn": OWLQN(**EXACT)}
+# one of each kind; a test below asks for every name of the table
+OPTIMISERS: dict[str, Any] = {
+    "lbfgs": LBFGS(**EXACT),
+    "owlqn": OWLQN(**EXACT),
+    "bounded_lbfgs": BoundedLBFGS(**EXACT, lower=-0.5, upper=1.0),
+    "conjugate_gradient": ConjugateGradient(**EXACT),
+    "preconditioned": ConjugateGradient(**EXACT, formula="fletcher_reeves", preconditioner="diagonal"),
+    "gis": GIS(**EXACT),
+    "iis": IIS(**EXACT),
+    "em": EM(**EXACT, steps=2),
+}
+PRIORS: dict[str, Any] = {name: Gaussian(variance=2.0) for name in OPTIMISERS}
+PRIORS["owlqn"] = Laplacian(scale=2.0)
 
 
 def corpus() -> tuple[list[Any], list[list[str]]]:
@@ -71,8 +96,12 @@ def trace(record: Any) -> tuple[Any, ...]:
     return tuple(value for name, value in vars(record).items() if name != "seconds")
 
 
+def test_each_optimiser_is_killed() -> None:
+    assert {type(optimiser).name for optimiser in OPTIMISERS.values()} == set(TABLE)
+
+
 @pytest.mark.parametrize("held_out", [False, True], ids=["alone", "held-out"])
-@pytest.mark.parametrize("name", ["lbfgs", "owlqn"])
+@pytest.mark.parametrize("name", OPTIMISERS)
 def test_kill_and_resume(name: str, tmp_path: Path, *, held_out: bool) -> None:
     """Killed twice at iterations drawn from a seed, in the midst of a training."""
     path = tmp_path / "state.fc"
@@ -87,13 +116,14 @@ def test_kill_and_resume(name: str, tmp_path: Path, *, held_out: bool) -> None:
     assert seconds == sorted(seconds)
 
 
-def test_resumed_from_every_iteration(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_resumed_from_every_iteration(name: str, tmp_path: Path) -> None:
     """Also before the memory is full and after it has wrapped."""
-    undisturbed = train("lbfgs")
-    for stop in range(1, 12):
+    undisturbed = train(name)
+    for stop in range(1, min(12, undisturbed.n_iter_)):
         path = tmp_path / f"{stop}.fc"
-        train("lbfgs", snapshot=path, snapshot_every=1, callbacks=[lambda r, n=stop: r.iteration == n])
-        same_training(train("lbfgs", snapshot=path, resume=True), undisturbed)
+        train(name, snapshot=path, snapshot_every=1, callbacks=[lambda r, n=stop: r.iteration == n])
+        same_training(train(name, snapshot=path, resume=True), undisturbed)
 
 
 def test_a_finished_training_resumes_to_itself(tmp_path: Path) -> None:
@@ -204,3 +234,31 @@ def test_a_damaged_snapshot_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(FieldcraftError, match=r"s\.fc is not a fieldcraft file, or is damaged"):
         read_snapshot(path, "abc")
+
+
+def other_held_out(name: str) -> dict[str, Any]:
+    """Fit's arguments with held-out data or what is made of it changed."""
+    held = dev()
+    last = [*held["y_dev"][-1]]
+    last[0] = "L000" if last[0] != "L000" else "L001"
+    return {
+        "sequences": {**held, "X_dev": held["X_dev"][:-1], "y_dev": held["y_dev"][:-1]},
+        "labels": {**held, "y_dev": [*held["y_dev"][:-1], last]},
+        "absent": {},
+        "scored only": {"X_dev": held["X_dev"], "y_dev": held["y_dev"]},
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["sequences", "labels", "absent", "scored only"])
+def test_other_held_out_data_is_refused(name: str, tmp_path: Path) -> None:
+    """The best weights so far were chosen by the old data's scores."""
+    path = tmp_path / "state.fc"
+    train("lbfgs", held_out=True, snapshot=path, snapshot_every=2)
+    with pytest.raises(FieldcraftError, match="snapshot of another training"):
+        train("lbfgs", **other_held_out(name), snapshot=path, resume=True)
+
+
+def test_patience_may_change(tmp_path: Path) -> None:
+    path = tmp_path / "state.fc"
+    train("lbfgs", held_out=True, snapshot=path, snapshot_every=2)
+    train("lbfgs", **{**dev(), "patience": 20}, snapshot=path, resume=True)

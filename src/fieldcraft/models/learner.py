@@ -1,0 +1,112 @@
+"""What estimators of sequences learn by: fit, and partial_fit for data that comes in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fieldcraft.errors import InputError
+from fieldcraft.models.estimator import Estimator
+from fieldcraft.models.fitting import Fitting
+
+if TYPE_CHECKING:
+    from fieldcraft.optimisers.loop import Record
+
+Self = TypeVar("Self", bound="Learner")
+
+
+class Learner(Estimator):
+    """An estimator that is trained by an optimiser."""
+
+    def fit(
+        self: Self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        patience: int | None = None,
+        keep_best: bool = False,
+        max_seconds: float | None = None,
+        feature_mask: Any = None,
+        snapshot: Any = None,
+        snapshot_every: int = 10,
+        resume: bool = False,
+        callbacks: Iterable[Callable[[Record], Any]] = (),
+    ) -> Self:
+        """Train on sequences with their labels.
+
+        Parameters
+        ----------
+        X, y : sequences and label lists; or a labelled Corpus and no y
+        sample_weight : [N] how much each sequence counts
+        X_dev, y_dev : held-out data, scored after each iteration
+        patience : stop after so many iterations without a better held-out score, keep the best weights
+        keep_best : keep the best weights without stopping early
+        max_seconds : stop when the time is up
+        feature_mask : [F] True for weights that may differ from zero, or a function of the feature index
+        snapshot : file to which the training state is written every ``snapshot_every`` iterations
+        resume : go on from ``snapshot``
+        callbacks : called with each iteration's record; True stops. Methods ``begin(encoder, features,
+            max_iterations)`` and ``end(reason)``, where it has them, are called before and after
+        """
+        if X_dev is None and y_dev is not None:
+            raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
+        Fitting(self).run(
+            X,
+            y,
+            sample_weight=sample_weight,
+            dev=None if X_dev is None else (X_dev, y_dev),
+            feature_mask=feature_mask,
+            snapshot=snapshot,
+            resume=resume,
+            control={
+                "patience": patience,
+                "keep_best": keep_best,
+                "max_seconds": max_seconds,
+                "snapshot_every": snapshot_every,
+                "callbacks": tuple(callbacks),
+            },
+        )
+        return self
+
+    def partial_fit(
+        self: Self,
+        X: Any,
+        y: Any = None,
+        classes: Iterable[str] | None = None,
+        *,
+        sample_weight: Any = None,
+        max_seconds: float | None = None,
+        callbacks: Iterable[Callable[[Record], Any]] = (),
+    ) -> Self:
+        """Go on learning from more sequences; new features and new labels are admitted.
+
+        What is known keeps its place: new labels stand at the end of ``classes_``, new features at the end
+        of ``features_``. Training looks at the new sequences alone and begins with the present weights. A
+        Gaussian prior is centred on them, the narrower the more often a feature was seen: what was learnt
+        stays unless the new sequences speak against it. With other priors the earlier data is soon forgotten.
+
+        Parameters
+        ----------
+        X, y : sequences and label lists; or a labelled Corpus and no y
+        classes : labels to be known from now on, also where no sequence has them yet
+        sample_weight, max_seconds, callbacks : as in fit
+
+        Examples
+        --------
+        >>> from fieldcraft import ChainCRF
+        >>> crf = ChainCRF().partial_fit([[["w=a"], ["w=b"]]], [["X", "Y"]])
+        >>> crf = crf.partial_fit([[["w=c"], ["w=b"]]], [["Z", "Y"]])
+        >>> crf.classes_.tolist(), crf.predict([[["w=a"]], [["w=c"]]]).tolist()
+        (['X', 'Y', 'Z'], [['X'], ['Z']])
+        """
+        Fitting(self, growing=True).run(
+            X,
+            y,
+            sample_weight=sample_weight,
+            classes=() if classes is None else classes,
+            control={"max_seconds": max_seconds, "callbacks": tuple(callbacks)},
+        )
+        return self

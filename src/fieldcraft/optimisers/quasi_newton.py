@@ -1,0 +1,59 @@
+"""What L-BFGS, OWL-QN and bounded L-BFGS share: a limited memory of steps (history.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fieldcraft.optimisers.history import History
+from fieldcraft.optimisers.run import Floats, Optimiser, Run, State
+
+
+@dataclass(frozen=True)
+class QuasiNewton(Optimiser):
+    """Settings of the quasi-Newton methods; see Optimiser for the others.
+
+    Parameters
+    ----------
+    memory : number of remembered steps
+    max_trials : evaluations that one line search may use
+    """
+
+    memory: int = 6
+    max_trials: int = 20
+
+
+class QuasiNewtonRun(Run):
+    """A run with a limited memory."""
+
+    def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
+        super().__init__(settings, problem, start)
+        self.towards = np.empty_like(self.weights)  # the search direction
+        self.history = History(settings.memory, problem.n_variables, problem.n_jobs)
+
+    def remembers(self) -> bool:
+        return bool(self.history.order)
+
+    def leave(self) -> None:
+        """A line search begins: weights and gradient become scratch for its trials."""
+        self.history.open(self.weights, self.gradient)
+
+    def accept(self, value: float) -> None:
+        """The last trial becomes the current point."""
+        self.history.close(self.weights, self.gradient)
+        self.value = value
+
+    def go_back(self) -> None:
+        """No trial was good: return to where the search began, and forget the memory."""
+        weights, gradient = self.history.origin()
+        self.weights[:], self.gradient[:] = weights, gradient
+        self.history.clear()
+
+    def state(self) -> State:
+        return {**super().state(), **self.history.state()}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self.history.restore(state)

@@ -1,0 +1,123 @@
+"""The likelihood of a chain as iterative scaling needs it: expected counts apart by total feature value.
+
+    T(x) = max over y of the sum over all features of f_k(x, y)
+
+which is the score of the best labelling when every weight is 1. Sequences of similar T are one part with its
+largest T (an upper bound is all that the method asks for); each part has its own expected counts.
+Hazard: ``expected`` belongs to the weights that were evaluated last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+from fieldcraft.design import Design
+from fieldcraft.errors import InputError
+from fieldcraft.features.encoded import Encoded
+from fieldcraft.optimisers.problem import ChainProblem
+from fieldcraft.potentials import ChainWeights
+from fieldcraft.priors import NoPrior, Prior
+from fieldcraft.structures import queries
+
+Floats = NDArray[np.float64]
+
+
+class ScalingProblem:
+    """Penalised likelihood in parts.
+
+    Parameters
+    ----------
+    n_parts : how many groups of sequences with similar T(x); 1 is generalised iterative scaling
+    others : those of ChainProblem
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        n_states: int,
+        prior: Prior,
+        *,
+        n_parts: int,
+        sequence_weights: Floats | None = None,
+        mask: NDArray[np.bool_] | None = None,
+        n_jobs: int = 1,
+        **options: Any,
+    ) -> None:
+        refuse_negative(design.encoded)
+        n = self.n_variables = len(design.index)
+        self.n_jobs, self.mask = n_jobs, mask
+        self.l1, self.quadratic = prior.l1(n), prior.quadratic(n)
+        totals = largest_totals(design, n_states, mask, n_jobs)  # [N]
+        groups = _groups(totals, n_parts)
+        self.totals = np.array([max(totals[rows].max(initial=0.0), 1e-300) for rows in groups])  # [B]
+        self._parts = []
+        for rows in groups:
+            weights = None if sequence_weights is None else sequence_weights[rows]
+            part = _part(design, rows)
+            self._parts.append(
+                ChainProblem(part, n_states, NoPrior(), sequence_weights=weights, n_jobs=n_jobs, **options)
+            )
+        counts = [part.empirical for part in self._parts]
+        self.empirical: Floats = np.sum(counts, axis=0)  # [F]
+        self.expected = np.zeros((len(groups), n))  # [B, F] of the weights evaluated last
+        self._counts = counts
+
+    def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
+        """f(w) and its gradient; ``expected`` is renewed."""
+        value = 0.0
+        gradient[:] = 0.0
+        for part, counts, expected in zip(self._parts, self._counts, self.expected):
+            value += part.value_and_gradient(weights, expected)
+            gradient += expected
+            expected += counts
+        if self.quadratic is not None:
+            value += _core.gaussian(weights, *self.quadratic, gradient, self.n_jobs)
+        if self.mask is not None:
+            gradient[~self.mask] = 0.0
+        return float(value)
+
+    def l1_value(self, weights: Floats) -> float:
+        """Iterative scaling has no absolute-value part."""
+        del weights
+        return 0.0
+
+
+def largest_totals(
+    design: Design, n_states: int, mask: NDArray[np.bool_] | None, n_jobs: int
+) -> NDArray[np.float64]:
+    """[N] T(x) of each sequence."""
+    ones = np.ones(len(design.index)) if mask is None else mask.astype(np.float64)
+    potentials = ChainWeights.of(design.index, ones, n_states).apply(design.encoded)
+    return queries.score(potentials, queries.viterbi(potentials, n_jobs), n_jobs)
+
+
+def _groups(totals: Floats, n_parts: int) -> list[NDArray[np.int64]]:
+    """Sequences by T, cut into parts of about the same summed T."""
+    order = np.argsort(totals, kind="stable")
+    mass = np.cumsum(totals[order])
+    cuts = np.searchsorted(mass, mass[-1] * np.arange(1, n_parts) / n_parts)
+    return [np.sort(rows) for rows in np.split(order, cuts) if len(rows)]
+
+
+def _part(design: Design, rows: NDArray[np.int64]) -> Design:
+    if len(rows) == design.n_sequences:
+        return design
+    encoded = design.encoded
+    return Design(encoded.take(rows), design.gold[encoded.tokens_of(rows)], design.index)
+
+
+def refuse_negative(encoded: Encoded) -> None:
+    """Iterative scaling is for features that are nowhere negative."""
+    if encoded.values is None or not len(encoded.values) or encoded.values.min() >= 0:
+        return
+    at = int(np.flatnonzero(encoded.values < 0)[0])
+    token = int(np.searchsorted(encoded.token_ptr, at, side="right")) - 1
+    sequence = int(np.searchsorted(encoded.offsets, token, side="right")) - 1
+    raise InputError(
+        f"sequence {sequence}, token {token - int(encoded.offsets[sequence])}: a feature has the value "
+        f"{encoded.values[at]:g}; iterative scaling is for values >= 0: shift them, or use another optimiser"
+    )

@@ -1,0 +1,232 @@
+"""Which optimiser minimises which objective under which penalty: one table, and choices made by it.
+
+A row says what an optimiser can do. ``resolve`` turns what users give (names, objects, None, "auto") into an
+objective and an optimiser that fit, or refuses the pair with the row. The docs' table is made from this
+one (``markdown``), and so is the choice of "auto": the first row marked for it that fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fieldcraft.errors import InputError
+from fieldcraft.objectives import resolve_objective
+from fieldcraft.optimisers.bounded_lbfgs import BoundedLBFGS
+from fieldcraft.optimisers.conjugate_gradient import ConjugateGradient
+from fieldcraft.optimisers.em import EM
+from fieldcraft.optimisers.iterative_scaling import GIS, IIS
+from fieldcraft.optimisers.lbfgs import LBFGS
+from fieldcraft.optimisers.owlqn import OWLQN
+from fieldcraft.optimisers.run import Optimiser
+from fieldcraft.priors import Prior
+
+# objectives with a gradient everywhere; the first one is what an optimiser minimises unless told
+SMOOTH = (
+    "likelihood",
+    "pointwise",
+    "exponential",
+    "pointwise_exponential",
+    "pseudo_likelihood",
+    "softmax_margin",
+    "marginal_likelihood",
+)
+# parts of a prior, and how they are called where they are refused
+PENALTIES = {"quadratic": "a quadratic part", "l1": "an absolute-value part", "bounds": "bounds"}
+
+
+class Size(NamedTuple):
+    """How large a training is, for optimisers that are meant up to some size."""
+
+    sequences: int
+    tokens: int
+    features: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one optimiser can do.
+
+    Parameters
+    ----------
+    optimiser : its settings' class
+    objectives : names of what it minimises; the first is its natural one
+    penalties : parts of a prior that it can handle
+    use : when to take it
+    batch : does it look at the whole corpus before each step
+    auto : may "auto" pick it
+    non_negative : does it need features that are nowhere negative
+    """
+
+    optimiser: type[Any]
+    objectives: tuple[str, ...]
+    penalties: tuple[str, ...]
+    use: str
+    batch: bool = True
+    auto: bool = False
+    non_negative: bool = False
+
+    @property
+    def name(self) -> str:
+        return str(self.optimiser.name)
+
+    def fits(self, objective: str, penalties: set[str], size: Size | None) -> bool:
+        """Can it do this, at this size."""
+        small_enough = size is None or self.optimiser().fits(size)
+        return objective in self.objectives and penalties <= set(self.penalties) and small_enough
+
+    def text(self) -> str:
+        """The row in one line."""
+        told = [f"objectives: {', '.join(self.objectives)}", f"penalties: {', '.join(self.penalties)}"]
+        return f"{self.name}: " + "; ".join([*told, *(["features >= 0"] if self.non_negative else [])])
+
+
+TABLE: dict[str, Row] = {
+    row.name: row
+    for row in (
+        Row(LBFGS, SMOOTH, ("quadratic",), "smooth penalties; the one to start with", auto=True),
+        Row(OWLQN, SMOOTH, ("quadratic", "l1"), "small models: penalties with absolute values", auto=True),
+        Row(
+            BoundedLBFGS,
+            SMOOTH,
+            ("quadratic", "bounds"),
+            "weights within bounds, e.g. none negative",
+            auto=True,
+        ),
+        Row(
+            ConjugateGradient,
+            SMOOTH,
+            ("quadratic",),
+            "when memory is short: five vectors instead of L-BFGS's fifteen",
+        ),
+        Row(
+            GIS,
+            ("likelihood",),
+            ("quadratic",),
+            "comparison with older work; slow",
+            non_negative=True,
+        ),
+        Row(
+            IIS,
+            ("likelihood",),
+            ("quadratic",),
+            "the same; fewer, dearer steps where sequences differ in length",
+            non_negative=True,
+        ),
+        Row(EM, ("marginal_likelihood",), ("quadratic", "l1"), "partial labels, by completing them in turn"),
+    )
+}
+
+
+class Choice(NamedTuple):
+    """What a training uses."""
+
+    objective: Any
+    optimiser: Any
+    row: Row
+
+
+def resolve(objective: Any, optimiser: Any, prior: Prior, size: Size | None = None) -> Choice:
+    """Objective and optimiser from objects, names, None or "auto", checked against one another and the prior.
+
+    ``objective=None`` is the optimiser's natural one. Without a size, what depends on it is not checked.
+    """
+    penalties = penalties_of(prior)
+    if optimiser is None or (isinstance(optimiser, str) and optimiser == "auto"):
+        chosen = resolve_objective(objective)
+        row = _automatic(chosen.name, penalties, prior, size)
+        return Choice(chosen, row.optimiser(), row)
+    row, settings = _named(optimiser)
+    check_settings(settings)
+    chosen = resolve_objective(row.objectives[0] if objective is None else objective)
+    _check_pair(row, settings, chosen.name, penalties, prior, size)
+    return Choice(chosen, settings, row)
+
+
+def penalties_of(prior: Prior) -> set[str]:
+    """The parts that a prior has."""
+    return {name for name in PENALTIES if getattr(type(prior), name) is not getattr(Prior, name)}
+
+
+def _automatic(objective: str, penalties: set[str], prior: Prior, size: Size | None) -> Row:
+    for row in TABLE.values():
+        if row.auto and row.fits(objective, penalties, size):
+            return row
+    raise InputError(
+        f"no optimiser that 'auto' may pick minimises {objective} with {type(prior).__name__}; "
+        f"{_remedy(objective, penalties)}"
+    )
+
+
+def _named(given: Any) -> tuple[Row, Any]:
+    if isinstance(given, str) and given in TABLE:
+        return TABLE[given], TABLE[given].optimiser()
+    for row in TABLE.values():
+        if type(given) is row.optimiser:
+            return row, given
+    raise InputError(f"optimiser={given!r}; give 'auto', an optimiser object or one of {', '.join(TABLE)}")
+
+
+def _check_pair(
+    row: Row, settings: Any, objective: str, penalties: set[str], prior: Prior, size: Size | None
+) -> None:
+    for part in sorted(penalties - set(row.penalties)):
+        raise InputError(
+            f"{type(prior).__name__} has {PENALTIES[part]}, which {row.name} cannot minimise "
+            f"({row.text()}); {_remedy(objective, penalties)}"
+        )
+    if objective not in row.objectives:
+        raise InputError(
+            f"{row.name} does not minimise {objective} ({row.text()}); {_remedy(objective, penalties)}"
+        )
+    if size is not None and not settings.fits(size):
+        raise InputError(
+            f"{row.name} is not meant for {size.sequences} sequences, {size.tokens} tokens and "
+            f"{size.features} features; {_remedy(objective, penalties)}"
+        )
+
+
+def _remedy(objective: str, penalties: set[str]) -> str:
+    able = [row for row in TABLE.values() if row.fits(objective, penalties, None)]
+    if not able:
+        return "choose another objective or prior"
+    names = [f"'{row.name}'" for row in able] + (["'auto'"] if any(row.auto for row in able) else [])
+    return f"use optimiser={', '.join(names[:-1])} or {names[-1]}" if names[1:] else f"use {names[0]}"
+
+
+# setting -> the least that makes sense
+LEAST = {"max_iterations": 0, "memory": 1, "period": 1, "max_trials": 1, "steps": 1}
+
+
+def check_settings(optimiser: Optimiser) -> None:
+    """Refuse settings that make no sense."""
+    name = type(optimiser).__name__
+    for setting, value in _numbers(optimiser, tuple(LEAST)):
+        if not isinstance(value, (int, np.integer)) or value < LEAST[setting]:
+            raise InputError(f"{name}: {setting} is {value!r}; it must be a whole number >= {LEAST[setting]}")
+    for setting, value in _numbers(optimiser, ("tolerance", "objective_tolerance")):
+        if not isinstance(value, (int, float, np.number)) or math.isnan(value):
+            raise InputError(f"{name}: {setting} is {value!r}; it must be a number")
+    optimiser.check()
+
+
+def _numbers(optimiser: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    for field in fields(optimiser):
+        if field.name in names:
+            yield field.name, getattr(optimiser, field.name)
+
+
+def markdown() -> str:
+    """The table as the docs show it."""
+    lines = ["| optimiser | object | objectives | penalties | when |", "|---|---|---|---|---|"]
+    for row in TABLE.values():
+        objectives = "all smooth ones" if row.objectives == SMOOTH else ", ".join(row.objectives)
+        needs = "; features ≥ 0" if row.non_negative else ""
+        kind = row.optimiser.__name__
+        penalties = ", ".join(row.penalties)
+        lines.append(f"| `{row.name}` | `fc.{kind}` | {objectives}{needs} | {penalties} | {row.use} |")
+    return "\n".join(lines)
