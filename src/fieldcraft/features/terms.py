@@ -194,7 +194,7 @@ def _checked_regex(name: str, argument: Argument) -> str:
         raise TemplateError(f"{name} takes a column and a /regular expression/ of one line, not {argument!r}")
     try:
         re.compile(argument)
-    except re.error as problem:
+    except (re.error, OverflowError, RecursionError) as problem:
         raise TemplateError(f"{name}: /{argument}/ is no regular expression: {problem}") from None
     return unescape_slashes(argument)
 

@@ -33,7 +33,7 @@ KINDS: dict[str, type[ChainCRF]] = {"chain": ChainCRF}
 PARAMETERS = ("features", "min_count", "decoding", "metric", "random_state")
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
 FITTED = (*TRAINING, "training_log_", "optimiser_", "prior_", "source_", "provenance_")
-DAMAGE = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
+DAMAGE = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RuntimeError)
 
 
 def save(
@@ -76,6 +76,8 @@ def load(path: str | os.PathLike[str] | bytes) -> Any:
         raise ModelFileError(f"{name} is damaged: {error}") from None
     except DAMAGE as error:
         raise ModelFileError(f"{name} is damaged: {type(error).__name__}: {error}") from None
+    except MemoryError:
+        raise ModelFileError(f"{name} needs more memory than there is") from None
     return model
 
 
@@ -122,7 +124,7 @@ def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[di
 
 
 def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
-    labels = [str(label) for label in header["labels"]]
+    labels = _labels(header["labels"])
     packed = PackedIndex.from_file(len(labels), header["index"], _under("index.", arrays))
     described = dict(header["encoder"])
     encoder = ENCODERS[described.pop("kind")].from_state(described, _under("encoder.", arrays))
@@ -141,6 +143,14 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
         vars(model).update({name: training[name] for name in TRAINING})
     model.source_, model.provenance_ = header.get("source"), dict(header.get("provenance") or {})
     model._settle(parameters, labels)
+
+
+def _labels(given: Any) -> list[str]:
+    if not isinstance(given, list) or not all(isinstance(label, str) for label in given):
+        raise ValueError("the labels are no list of strings")
+    if len(set(given)) != len(given):
+        raise ValueError("a label occurs twice")
+    return given
 
 
 def _under(start: str, arrays: Arrays) -> Arrays:

@@ -25,7 +25,7 @@ from fieldcraft.errors import ModelFileError
 
 FORMAT = 2
 META = "fieldcraft"
-MOST_HEADER = 1 << 28  # bytes
+MOST_HEADER = 1 << 22  # bytes; as Python objects they may take twenty times as much
 TYPES = {
     "F64": np.float64,
     "F32": np.float32,
@@ -50,10 +50,14 @@ def write_arrays(
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; make it first")
+    if target.exists() and not target.is_file():  # a device would be replaced by a file
+        raise ModelFileError(f"{target} is a folder or a device; choose the name of a file")
     text = json.dumps({"format": FORMAT, **header})
+    if 2 * len(text) > MOST_HEADER:  # quotes double when it becomes a string of the directory
+        raise ModelFileError(f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates")
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     data = save(flat, metadata={META: text})
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent or ".")
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent or ".")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -83,7 +87,12 @@ def read_arrays(
         directory, start = _directory(content)
         metadata = directory.pop("__metadata__", None) or {}
         text = metadata.get(META)
-        arrays = {key: _array(key, entry, content, start) for key, entry in directory.items()}
+        arrays, room = {}, len(content) - start
+        for key, entry in directory.items():
+            arrays[key] = _array(key, entry, content, start)
+            room -= arrays[key].nbytes
+            if room < 0:  # copies of one place, if it is not aligned, could fill the memory
+                raise ValueError("its arrays overlap")
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
     if text is None:
