@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types format bench verify canary sanitize sanitize-threads portable wheel-test build clean compiler
+.PHONY: demo test test-all lint types format bench verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -50,6 +50,13 @@ portable: build
 
 wheel-test: build
 	.ci/wheel
+
+docs: build
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Each target for FUZZ_SECONDS; what they find goes to tests/fuzz/finds.
+fuzz: build
+	for target in fuzz/fuzz_*.py; do $(BIN)/python $$target -max_total_time=$${FUZZ_SECONDS:-60} || exit 1; done
 
 # The lock keeps two builds in one checkout from treading on each other.
 build: $(STAMP)

@@ -2,7 +2,8 @@
 
 ```python   with `>>>`: a doctest; without: the code runs
 ```console  `$ fieldcraft …` runs in a shell; what stands below it is what it must print, on both
-            standard output and standard error. A line `...` stands for any lines.
+            standard output and standard error. A line `...` stands for any lines, and of numbers three
+            decimals count: processors with other instruction sets add in another order.
 Other fences are not run.
 """
 
@@ -76,9 +77,13 @@ def _console(page: Path, snippet: Snippet, folder: Path) -> list[str]:
     failures = []
     for line, command, expected in _commands(snippet):
         printed = _shell(command, folder)
-        if not doctest.OutputChecker().check_output(expected, printed, FLAGS):
+        if not doctest.OutputChecker().check_output(_rounded(expected), _rounded(printed), FLAGS):
             failures.append(f"{name_of(page)}:{line}: {command}\nexpected:\n{expected}\nprinted:\n{printed}")
     return failures
+
+
+def _rounded(text: str) -> str:
+    return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.3f}", text)
 
 
 def _commands(snippet: Snippet) -> Iterator[tuple[int, str, str]]:

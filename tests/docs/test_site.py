@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from snippets import ROOT
 
+pytestmark = pytest.mark.slow
 pytest.importorskip("mkdocs")
 pytest.importorskip("mkdocstrings_handlers.python")
 FETCHED = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//[^>]*>")

@@ -109,8 +109,10 @@ def features(X: Any) -> str:
     except fc.FieldcraftError as error:
         str(error).encode()
         return "refused"
+    except ZeroDivisionError:  # the user's own, raised by objects.Broken
+        return "refused"
     again = encoder.encode(X, grow=False)
-    if len(again.token_ptr) == len(grown.token_ptr):  # not where something could be read only once
+    if np.array_equal(again.token_ptr, grown.token_ptr):  # not where something could be read only once
         np.testing.assert_array_equal(grown.attributes, again.attributes)
     assert grown.token_ptr[-1] == len(grown.attributes)
     assert grown.offsets[-1] == len(grown.token_ptr) - 1

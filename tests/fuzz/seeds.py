@@ -5,7 +5,7 @@ A seed is made once and is the same each time, so that a mutant is known by its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +76,10 @@ MODELS: dict[str, tuple[Callable[[Path], None], Any]] = {
 }
 
 
-def write_models(folder: Path) -> None:
-    """All model files, one per name: today's, and those of format 1."""
-    for name, (write, _) in MODELS.items():
-        write(folder / f"{name}.fc")
+def write_models(folder: Path, wanted: Iterable[str] = tuple(MODELS)) -> None:
+    """Model files, one per name: today's that are wanted, and those of format 1."""
+    for name in MODELS.keys() & set(wanted):
+        MODELS[name][0](folder / f"{name}.fc")
     for path in sorted(FORMAT_1.glob("*.fc")):
         (folder / f"1_{path.name}").write_bytes(path.read_bytes())
 

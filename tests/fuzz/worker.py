@@ -16,6 +16,7 @@ import json
 import os
 import resource
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -60,9 +61,9 @@ def attempt(target: str, path: Path) -> dict[str, str] | None:
     return {"problem": f"took {seconds:.1f} s and was {how}"} if seconds > SECONDS else None
 
 
-def warm_up(folder: Path) -> None:
+def warm_up(folder: Path, wanted: list[str]) -> None:
     """Whatever is imported or made once is there before memory and time are measured."""
-    for target in targets.TARGETS:
+    for target in wanted:
         kind, name = target.split("/")
         path = folder / f"{name}.fc" if kind == "models" else folder / f"seed.{os.getpid()}"
         if kind != "models":
@@ -74,7 +75,7 @@ def warm_up(folder: Path) -> None:
 
 def main() -> None:
     folder, (first, last, step) = Path(sys.argv[1]), map(int, sys.argv[2:])
-    warm_up(folder)
+    warm_up(folder, targets.TARGETS)
     path, at = folder / f"mutant.{first}", os.open(folder / f"at.{first}", os.O_WRONLY | os.O_CREAT)
     for case in range(first, last, step):
         target, number = targets.TARGETS[case % len(targets.TARGETS)], case // len(targets.TARGETS)
@@ -87,6 +88,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if "/" in sys.argv[1] and len(sys.argv) == 3:
+    if len(sys.argv) == 3:
+        with tempfile.TemporaryDirectory() as made:
+            seeds.write_models(Path(made), [sys.argv[1].split("/")[1]])
+            warm_up(Path(made), [sys.argv[1]])
         sys.exit(json.dumps(attempt(sys.argv[1], Path(sys.argv[2]))))
     main()

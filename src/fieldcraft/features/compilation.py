@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fieldcraft.features.gazetteers import Gazetteer
 
 MAX_REACH = 1000
+MOST_OUTSIDE = 1 << 19  # templates times positions outside: each has a place in a table
 
 
 def boundary_names(format: str, reach: int) -> list[str]:
@@ -113,6 +114,10 @@ class Compilation:
         reach = max((max(-low, high, 0) for low, high in ranges), default=0)
         if reach > MAX_REACH:
             raise TemplateError(f"a template looks {reach} tokens away; at most {MAX_REACH} are allowed")
+        if 2 * reach * len(self.reads) > MOST_OUTSIDE:
+            raise TemplateError(
+                f"{len(self.reads)} templates look up to {reach} tokens away; write fewer or narrower ones"
+            )
         absolute = any(term.absolute for term in self.streams)
         return max(reach, WAPITI_CLIP) if absolute else reach
 

@@ -197,7 +197,6 @@ class _Parser:
             raise self.fail(f"{low}..{high} stands for more than {MOST} numbers")
         return list(range(low, high + 1))
 
-
     def number(self) -> int:
         token = self.take("number", rule="a number")
         if len(token.text) > MOST_DIGITS:

@@ -197,7 +197,7 @@ class Templates:
         lines = []
         if self.declared_columns is not None:
             lines.append("columns " + " ".join(map(quoted, self.declared_columns)))
-        lines += list(dict.fromkeys(map(str, self))) if self.positional else list(map(str, self))
+        lines += [str(t) for t in self if not (self.positional and t.part == "edge" and str(t)[0] == "*")]
         if self.edge_bias:
             lines.append("B" if self.positional else "edge")
         return "\n".join(lines)

@@ -20,7 +20,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex
-from fieldcraft.models.inputs import encode, labels_of
+from fieldcraft.models.inputs import encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.progress import Progress
 from fieldcraft.objectives import resolve_objective
@@ -75,7 +75,7 @@ class Fitting:
             raise InputError("resume=True needs snapshot=, the file to go on from")
         labels, encoder = labels_of(X, y), self._encoder()
         design = self._design(encoder, X, labels)
-        weights = check_weights(sample_weight, design.n_sequences)
+        weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
         self.provenance = _provenance(design, self.classes, encoder)
         wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
         mask = check_mask(wanted, len(design.index))

@@ -52,9 +52,11 @@ def write_arrays(
         raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; make it first")
     if target.exists() and not target.is_file():  # a device would be replaced by a file
         raise ModelFileError(f"{target} is a folder or a device; choose the name of a file")
-    text = json.dumps({"format": FORMAT, **header})
+    text = json.dumps({"format": FORMAT, **header}, default=_plain)
     if 2 * len(text) > MOST_HEADER:  # quotes double when it becomes a string of the directory
-        raise ModelFileError(f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates")
+        raise ModelFileError(
+            f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates"
+        )
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     data = save(flat, metadata={META: text})
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent or ".")
@@ -110,6 +112,8 @@ def _mapped(name: str) -> mmap.mmap | bytes:
 
 def _directory(content: mmap.mmap | bytes) -> tuple[dict[str, Any], int]:
     """The directory of a safetensors file, and the offset where its arrays begin."""
+    if content[:4] == b"lCRF":
+        raise ValueError("it is a model of CRFsuite, which there is no importer for yet; train again")
     if len(content) < 8:
         raise ValueError(f"it has {len(content)} bytes")
     length = int.from_bytes(content[:8], "little")
@@ -149,6 +153,13 @@ def _header(name: str, text: str) -> dict[str, Any]:
             "a newer one may read it: pip install -U fieldcraft"
         )
     return header
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's as one of Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be saved")
 
 
 def _umask() -> int:

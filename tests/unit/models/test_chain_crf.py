@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fieldcraft as fc
 from fieldcraft import ChainCRF
 from fieldcraft.models.parameters import Parameters
 from oracles import chain as oracle
@@ -207,3 +208,15 @@ def test_a_model_without_transitions_is_logistic_regression_per_token() -> None:
     (p,) = crf.predict_proba(X)
     alone = [crf.predict_proba([[item]])[0][0] for item in X[0]]
     np.testing.assert_allclose(p, alone, rtol=1e-10)
+
+
+def test_a_corpus_brings_its_weights() -> None:
+    sequences = [
+        fc.Sequence({"word": ["a", "b"]}, ["X", "Y"], weight=3.0),
+        fc.Sequence({"word": ["a"]}, ["Y"]),
+    ]
+    corpus = fc.Corpus(sequences)
+    crf = ChainCRF("word").fit(corpus)
+    asked = ChainCRF("word").fit(corpus, sample_weight=[3.0, 1.0])
+    np.testing.assert_array_equal(crf.weights_, asked.weights_)
+    assert crf.weights_.tobytes() != ChainCRF("word").fit(corpus, sample_weight=[1.0, 1.0]).weights_.tobytes()

@@ -89,27 +89,36 @@ def train(path: Path, **options: Any) -> fc.ChainCRF:
     return crf.fit(words, snapshot=path, snapshot_every=1, **options)
 
 
+def _train_until_killed(path: Path, done: Path, delay: float) -> bool:
+    """Whether the child was killed before it had ended."""
+    if (child := os.fork()) == 0:
+        train(path, resume=True)
+        done.touch()
+        os._exit(0)
+    time.sleep(delay)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return not done.exists()
+
+
 def kill_trainers(folder: Path) -> dict[str, Any]:
-    """Trainings killed at any moment and taken up again until one ends."""
+    """Trainings killed at any moment and taken up again until they end, ten of them."""
+    straight = train(folder / "straight").weights_.tobytes()
     began = time.monotonic()
-    straight = train(folder / "straight")
-    whole, rng, path, kills = time.monotonic() - began, random.Random(2), folder / "state", 0
-    while kills < 500:
-        if (child := os.fork()) == 0:
-            train(path, resume=True).save(folder / "model.fc")
-            os._exit(0)
-        time.sleep(rng.uniform(0.02, 0.5) * whole)
-        os.kill(child, signal.SIGKILL)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 or (folder / "model.fc").exists():
-            break
-        kills += 1
-    resumed = train(path, resume=True)
-    return {"kills": kills, "same": resumed.weights_.tobytes() == straight.weights_.tobytes()}
+    train(folder / "again")
+    whole, rng, kills = time.monotonic() - began, random.Random(2), 0
+    for i in range(10):
+        path, done = folder / f"state.{i}", folder / f"done.{i}"
+        while _train_until_killed(path, done, rng.uniform(0.1, 0.6) * whole):
+            kills += 1
+        assert train(path, resume=True).weights_.tobytes() == straight
+    return {"kills": kills}
 
 
 def hold(folder: Path) -> None:
     """Loads the model, touches all of it, and waits to be asked: answers, or how its pages are held."""
     crf = fc.load(folder / "model.fc")
+    print("ready", flush=True)
     for line in sys.stdin:
         if line.strip() == "ask":
             print(json.dumps(crf.predict([[["aDogs0"], ["bDogs0"]]]).tolist()), flush=True)
