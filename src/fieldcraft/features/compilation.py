@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fieldcraft.features.gazetteers import Gazetteer
 
 MAX_REACH = 1000
+MOST_TERMS = 100  # of a conjunction
 MOST_OUTSIDE = 1 << 19  # templates times positions outside: each has a place in a table
 
 
@@ -74,6 +75,8 @@ class Compilation:
         return self.streams.setdefault(key, len(self.streams))
 
     def _chain(self, template: Template) -> None:
+        if len(template.terms) > MOST_TERMS:
+            raise TemplateError(f"a template joins {len(template.terms)} terms; at most {MOST_TERMS} are allowed")
         places = [(0 if t.absolute else t.offset, self._stream(t)) for t in template.terms]
         order = sorted(range(len(places)), key=lambda i: places[i])
         start, node = places[order[0]]

@@ -25,7 +25,8 @@ from fieldcraft.errors import ModelFileError
 
 FORMAT = 2
 META = "fieldcraft"
-MOST_HEADER = 1 << 22  # bytes; as Python objects they may take twenty times as much
+MOST_HEADER = 1 << 22  # bytes; as Python objects they may take twelve times as much,
+MOST_BRACKETS = 1 << 17  # lists and dicts, of two bytes each, far more
 TYPES = {
     "F64": np.float64,
     "F32": np.float32,
@@ -97,6 +98,8 @@ def read_arrays(
                 raise ValueError("its arrays overlap")
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
+    except MemoryError:
+        raise ModelFileError(f"{name} needs more memory than there is") from None
     if text is None:
         raise ModelFileError(f"{name} is a safetensors file, but fieldcraft did not write it")
     return _header(name, text), arrays
@@ -119,10 +122,16 @@ def _directory(content: mmap.mmap | bytes) -> tuple[dict[str, Any], int]:
     length = int.from_bytes(content[:8], "little")
     if length > min(len(content) - 8, MOST_HEADER):
         raise ValueError(f"its header would take {length} of {len(content)} bytes")
-    directory = json.loads(content[8 : 8 + length])
+    directory = _parsed(content[8 : 8 + length].decode())
     if not isinstance(directory, dict):
         raise ValueError("its header is no JSON object")
     return directory, 8 + length
+
+
+def _parsed(text: str) -> Any:
+    if text.count("[") + text.count("{") > MOST_BRACKETS:
+        raise ValueError(f"its header has more than {MOST_BRACKETS} brackets")
+    return json.loads(text)
 
 
 def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap | bytes, start: int) -> NDArray[Any]:
@@ -141,8 +150,8 @@ def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap | bytes, start: i
 
 def _header(name: str, text: str) -> dict[str, Any]:
     try:
-        header = json.loads(text)
-    except (ValueError, TypeError, RecursionError) as error:
+        header = _parsed(text)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{name} is damaged: its header is no JSON ({error})") from None
     if not isinstance(header, dict):
         raise ModelFileError(f"{name} is damaged: its header is no JSON object")
