@@ -56,7 +56,8 @@ docs: build
 
 # Each target for FUZZ_SECONDS; what they find goes to tests/fuzz/finds.
 fuzz: build
-	for target in fuzz/fuzz_*.py; do $(BIN)/python $$target -max_total_time=$${FUZZ_SECONDS:-60} || exit 1; done
+	for target in models templates corpora features; do \
+	  $(BIN)/python fuzz/run.py $$target --seconds $${FUZZ_SECONDS:-60} || exit 1; done
 
 # The lock keeps two builds in one checkout from treading on each other.
 build: $(STAMP)

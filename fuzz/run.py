@@ -1,13 +1,15 @@
 """Coverage-guided fuzzing of one target: ``python fuzz/run.py TARGET [--seconds N]``.
 
-The first byte of an input chooses the seed's name, the rest is the file; for features, the bytes are the numbers
-that objects are drawn from. An input that breaks the contract is written to the current folder by atheris.
+The first byte of an input chooses the seed's name, the rest is the file; for features, the bytes are the
+numbers that objects are drawn from. An input that breaks the contract is written to the current folder by
+atheris.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import random
 import sys
 import tempfile
 import warnings
@@ -19,6 +21,7 @@ import atheris
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from fuzz import contract, seeds, targets
+from fuzz.mutations import mutate_model
 from fuzz.objects import Draw
 
 KINDS = ("models", "templates", "corpora")
@@ -56,6 +59,17 @@ def write_seeds(kind: str, folder: Path) -> None:
         (folder / name).write_bytes(bytes([i]) + content)
 
 
+def in_parts(data: bytes, max_size: int, seed: int) -> bytes:
+    """A mutation that knows how a model file is built, half of the time."""
+    rng = random.Random(seed)
+    try:
+        if rng.random() < 0.5:
+            return (data[:1] + mutate_model(data[1:], rng))[:max_size]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):  # it is none any more
+        pass
+    return bytes(atheris.Mutate(data, max_size))
+
+
 def instrument() -> None:
     """Every function of the package that is loaded by now tells the fuzzer which way it took."""
     for thing in gc.get_objects():
@@ -76,8 +90,14 @@ def main() -> None:
         for path in begin.iterdir():  # loads what is loaded on first use
             one(path.read_bytes())
         instrument()
-        limits = [f"-max_total_time={given.seconds}", f"-max_len={LONGEST}", "-timeout=10", "-rss_limit_mb=2048"]
-        atheris.Setup([sys.argv[0], *limits, str(begin)], one)
+        limits = [
+            f"-max_total_time={given.seconds}",
+            f"-max_len={LONGEST}",
+            "-timeout=10",
+            "-rss_limit_mb=2048",
+        ]
+        more = {"custom_mutator": in_parts} if given.target == "models" else {}
+        atheris.Setup([sys.argv[0], *limits, str(begin)], one, **more)
         atheris.Fuzz()
 
 

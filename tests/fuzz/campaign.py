@@ -28,7 +28,9 @@ class Crew:
         self.at.unlink(missing_ok=True)
         arguments = [str(self.folder), str(self.next), str(self.last), str(self.step)]
         self.errors = (self.folder / f"err.{self.next}").open("w+", encoding="utf-8")
-        self.process = subprocess.Popen([sys.executable, WORKER, *arguments], stdout=self.out, stderr=self.errors)
+        self.process = subprocess.Popen(
+            [sys.executable, WORKER, *arguments], stdout=self.out, stderr=self.errors
+        )
         self.seen, self.since = -1, time.monotonic()
 
     def _case(self) -> int:
@@ -72,7 +74,7 @@ def run(folder: Path, first: int, last: int, *, workers: int) -> list[dict[str, 
     """Every find among cases first .. last - 1."""
     crews = [Crew(folder, first + i, last, workers) for i in range(workers)]
     try:
-        while any([crew.step_on() for crew in crews]):
+        while sum(crew.step_on() for crew in crews):
             time.sleep(0.05)
     finally:
         found = [find for crew in crews for find in crew.finds()]

@@ -53,8 +53,9 @@ def model(path: Path, X: Any) -> str:
 def _sample(crf: Any, X: Any) -> None:
     try:
         crf.sample(X[:1], 2)
-    except fc.FieldcraftError as error:  # what was saved need not be a seed: None is allowed
-        assert "random_state" in str(error)
+    except fc.FieldcraftError as error:
+        if "random_state" not in str(error):  # which need not be a seed: None is allowed
+            raise
 
 
 def templates(path: Path, language: str) -> str:

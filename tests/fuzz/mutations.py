@@ -1,7 +1,7 @@
 """Mutants of files, each drawn from a random generator: bytes, lines of text, and the parts of a model file.
 
-A model file is taken apart by hand here (8 bytes length, a JSON directory, arrays end to end), since the mutant
-must reach what lies behind the first checks. Imports nothing from the package.
+A model file is taken apart by hand here (8 bytes length, a JSON directory, arrays end to end), since the
+mutant must reach what lies behind the first checks. Imports nothing from the package.
 """
 
 from __future__ import annotations
@@ -16,14 +16,78 @@ import numpy as np
 
 Rng = random.Random
 META = "fieldcraft"
-NUMBERS = [0, 1, -1, 2, 7, 127, 128, 255, 256, 65535, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63, -(2**63)]
+NUMBERS = [
+    0,
+    1,
+    -1,
+    2,
+    7,
+    127,
+    128,
+    255,
+    256,
+    65535,
+    2**16,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**53,
+    2**63,
+    -(2**63),
+]
 TYPES = {"F64": "f8", "F32": "f4", "I64": "i8", "I32": "i4", "I16": "i2", "I8": "i1"}
 TYPES |= {"U64": "u8", "U32": "u4", "U16": "u2", "U8": "u1", "BOOL": "?"}
 VALUES: list[Any] = [None, True, "", "x", [], {}, [[]], {"": 0}, 1.5, -0.0, 1e308, float("nan"), float("inf")]
 VALUES += [*NUMBERS, 10**30, 3.0, "\ud800", "\x00", "é" * 50, [0] * 40, "a b", "word", "[" * 50, "9" * 5000]
-PIECES = ["\x00", "\u2028", "\x85", "\ufeff", "\r", "\t", "\t\t", " ", "\n", "\n\n", '"', "\\", ":", "@", "#", "%"]
-PIECES += ["[", "]", "(", ")", "&", "/", "..", ",", "{", "}", "9" * 25, "9" * 5000, "-1", "1e999", "nan", "é", "\U0001f600"]
-PIECES += ["(" * 300, "lower(" * 300, "[" * 3000, "/(a+)+/", "/[/", "/a{9999999999}/", "-DOCSTART-", "%x[", "columns", "edge:"]
+PIECES = [
+    "\x00",
+    "\u2028",
+    "\x85",
+    "\ufeff",
+    "\r",
+    "\t",
+    "\t\t",
+    " ",
+    "\n",
+    "\n\n",
+    '"',
+    "\\",
+    ":",
+    "@",
+    "#",
+    "%",
+]
+PIECES += [
+    "[",
+    "]",
+    "(",
+    ")",
+    "&",
+    "/",
+    "..",
+    ",",
+    "{",
+    "}",
+    "9" * 25,
+    "9" * 5000,
+    "-1",
+    "1e999",
+    "nan",
+    "é",
+    "\U0001f600",
+]
+PIECES += [
+    "(" * 300,
+    "lower(" * 300,
+    "[" * 3000,
+    "/(a+)+/",
+    "/[/",
+    "/a{9999999999}/",
+    "-DOCSTART-",
+    "%x[",
+    "columns",
+    "edge:",
+]
 
 
 # ---- bytes
@@ -48,7 +112,9 @@ def _flip(out: bytearray, rng: Rng) -> None:
 
 def _set(out: bytearray, rng: Rng) -> None:
     if out:
-        out[_at(out, rng)] = rng.choice((0, 1, 9, 10, 32, 34, 48, 57, 92, 127, 128, 192, 255, rng.randrange(256)))
+        out[_at(out, rng)] = rng.choice(
+            (0, 1, 9, 10, 32, 34, 48, 57, 92, 127, 128, 192, 255, rng.randrange(256))
+        )
 
 
 def _truncate(out: bytearray, rng: Rng) -> None:
@@ -70,7 +136,16 @@ def _number(out: bytearray, rng: Rng) -> None:
     out[at : at + size] = (rng.choice(NUMBERS) % 256**size).to_bytes(size, "little")
 
 
-ACCIDENTS: tuple[Callable[[bytearray, Rng], None], ...] = (_flip, _flip, _set, _set, _truncate, _cut, _splice, _number)
+ACCIDENTS: tuple[Callable[[bytearray, Rng], None], ...] = (
+    _flip,
+    _flip,
+    _set,
+    _set,
+    _truncate,
+    _cut,
+    _splice,
+    _number,
+)
 
 
 # ---- text
@@ -136,13 +211,21 @@ def take_apart(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, A
     return header, arrays
 
 
-def put_together(header: Any, arrays: dict[str, np.ndarray[Any, Any]], edit: Callable[[dict[str, Any]], None]) -> bytes:
+def put_together(
+    header: Any, arrays: dict[str, np.ndarray[Any, Any]], edit: Callable[[dict[str, Any]], None]
+) -> bytes:
     """The file again; ``edit`` may change its directory."""
     kinds = {np.dtype(kind): name for name, kind in TYPES.items()}
-    directory: dict[str, Any] = {"__metadata__": {META: header if isinstance(header, str) else json.dumps(header)}}
+    directory: dict[str, Any] = {
+        "__metadata__": {META: header if isinstance(header, str) else json.dumps(header)}
+    }
     at = 0
     for name, array in arrays.items():
-        entry = {"dtype": kinds[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
+        entry = {
+            "dtype": kinds[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [at, at + array.nbytes],
+        }
         directory[name] = entry
         at += array.nbytes
     edit(directory)
@@ -184,7 +267,9 @@ def _content(arrays: dict[str, np.ndarray[Any, Any]], rng: Rng) -> None:
                 array[i] = rng.choice((array[i], 1e300, -1.7e308, 5e-324))
             continue
         own = int(array[i])
-        value = rng.choice((*NUMBERS, own + 1, own - 1, own ^ (1 << rng.randrange(64)), len(array), len(array) - 1))
+        value = rng.choice(
+            (*NUMBERS, own + 1, own - 1, own ^ (1 << rng.randrange(64)), len(array), len(array) - 1)
+        )
         value = rng.choice((value, int(array[rng.randrange(array.size)])))
         bits = 8 * array.dtype.itemsize
         array[i : i + 1] = np.frombuffer((value % 2**bits).to_bytes(bits // 8, "little"), array.dtype)
@@ -248,7 +333,9 @@ def _directory(directory: dict[str, Any], rng: Rng) -> None:
             shift = rng.choice((1, -1, 4, -8, *NUMBERS))
             entry["data_offsets"] = [begin + shift, end + rng.choice((0, shift))]
         case 1:
-            entry["shape"] = [rng.choice((n - 1, n + 1, *NUMBERS)) for n in entry["shape"]] + rng.choice(([], [1], [0]))
+            entry["shape"] = [rng.choice((n - 1, n + 1, *NUMBERS)) for n in entry["shape"]] + rng.choice(
+                ([], [1], [0])
+            )
         case 2:
             entry["dtype"] = rng.choice((*TYPES, "BF16", "", None))
         case _:

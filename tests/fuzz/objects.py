@@ -16,9 +16,36 @@ import scipy.sparse
 Number = Callable[[int], int]  # n -> 0 .. n - 1
 STRINGS = ["", "w", "é", "日本", "\ud800", "a:b", ":", "\x00", "x" * 300, "\U0001f600", "w=the", "1", " "]
 SCALARS: list[Any] = [None, True, False, 0, 1, -1, 2**63, -(2**64), 10**400, 0.0, -0.0, 0.5, 1e308, 1e-320]
-SCALARS += [float("nan"), float("inf"), 1j, b"x", b"\xff", bytearray(b"y"), Ellipsis, NotImplemented, object(), int]
-SCALARS += [np.float32(0.5), np.float64("nan"), np.int8(-3), np.bool_(True), np.str_("s"), np.datetime64("2020-01-01")]
-SCALARS += [Decimal("1.5"), Decimal("sNaN"), Fraction(1, 3), range(3), slice(1), memoryview(b"z"), np.zeros(()), np.ones(1)]
+SCALARS += [
+    float("nan"),
+    float("inf"),
+    1j,
+    b"x",
+    b"\xff",
+    bytearray(b"y"),
+    Ellipsis,
+    NotImplemented,
+    object(),
+    int,
+]
+SCALARS += [
+    np.float32(0.5),
+    np.float64("nan"),
+    np.int8(-3),
+    np.bool_(True),
+    np.str_("s"),
+    np.datetime64("2020-01-01"),
+]
+SCALARS += [
+    Decimal("1.5"),
+    Decimal("sNaN"),
+    Fraction(1, 3),
+    range(3),
+    slice(1),
+    memoryview(b"z"),
+    np.zeros(()),
+    np.ones(1),
+]
 
 
 class Broken:
@@ -110,7 +137,9 @@ class Draw:
         if array.dtype.kind == "f" and array.size and self.number(2):
             array.reshape(-1)[0] = self._one_of((1.0, np.nan, np.inf, -2.5))
         if len(shape) == 2 and array.dtype.kind in "fi" and self.number(3) == 0:
-            return self._one_of((scipy.sparse.csr_matrix, scipy.sparse.coo_array, scipy.sparse.csc_array))(array)
+            return self._one_of((scipy.sparse.csr_matrix, scipy.sparse.coo_array, scipy.sparse.csc_array))(
+                array
+            )
         return array
 
     def sequences(self) -> Any:

@@ -1,6 +1,6 @@
 """Targets by name, and the mutant of a number: the same on every machine.
 
-    models/free … models/1_templates   templates/fieldcraft …   corpora/columns …
+models/free … models/1_templates   templates/fieldcraft …   corpora/columns …
 """
 
 from __future__ import annotations

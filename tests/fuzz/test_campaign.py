@@ -1,7 +1,7 @@
-"""Mutated model files, templates and corpora: no crash, no hang, no flood of memory, every refusal says where.
+"""Mutated model files, templates and corpora: no crash, no hang, no flood of memory; refusals say where.
 
-A find is reproduced by its target and number: write ``targets.mutant(target, number, folder)`` to a file and run
-``python tests/fuzz/worker.py TARGET FILE``. What was found once stands in finds/.
+A find is reproduced by its target and number: write ``targets.mutant(target, number, folder)`` to a file and
+run ``echo TARGET FILE | python tests/fuzz/worker.py``. What was found once stands in finds/.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tries mutants one after the other, in a process of its own that may die of one.
 
-    python tests/fuzz/worker.py FOLDER FIRST LAST STEP     cases FIRST, FIRST + STEP … below LAST; seeds are in FOLDER
-    python tests/fuzz/worker.py TARGET FILE                one file, e.g. models/free finds/x.fc
+    python tests/fuzz/worker.py FOLDER FIRST LAST STEP   cases FIRST, FIRST + STEP … < LAST, seeds in FOLDER
+    echo models/free x.fc | python tests/fuzz/worker.py  single files
 
 A case that ends otherwise than it may is written to standard output as JSON. The number of the case at hand
 stands in FOLDER/at.FIRST, so that a crash has a name.
@@ -87,10 +87,15 @@ def main() -> None:
     os.pwrite(at, b"%12d" % last, 0)
 
 
+def answer() -> None:
+    """A JSON line for each line TARGET FILE of standard input: what went wrong, or null."""
+    with tempfile.TemporaryDirectory() as made:
+        seeds.write_models(Path(made))
+        warm_up(Path(made), targets.TARGETS)
+    for line in sys.stdin:
+        target, file = line.rstrip("\n").split(" ", 1)
+        print(json.dumps(attempt(target, Path(file))), flush=True)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        with tempfile.TemporaryDirectory() as made:
-            seeds.write_models(Path(made), [sys.argv[1].split("/")[1]])
-            warm_up(Path(made), [sys.argv[1]])
-        sys.exit(json.dumps(attempt(sys.argv[1], Path(sys.argv[2]))))
-    main()
+    main() if len(sys.argv) > 1 else answer()

@@ -76,7 +76,9 @@ class Compilation:
 
     def _chain(self, template: Template) -> None:
         if len(template.terms) > MOST_TERMS:
-            raise TemplateError(f"a template joins {len(template.terms)} terms; at most {MOST_TERMS} are allowed")
+            raise TemplateError(
+                f"a template joins {len(template.terms)} terms; at most {MOST_TERMS} are allowed"
+            )
         places = [(0 if t.absolute else t.offset, self._stream(t)) for t in template.terms]
         order = sorted(range(len(places)), key=lambda i: places[i])
         start, node = places[order[0]]

@@ -33,6 +33,7 @@ KINDS: dict[str, type[ChainCRF]] = {"chain": ChainCRF}
 PARAMETERS = ("features", "min_count", "decoding", "metric", "random_state")
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
 FITTED = (*TRAINING, "training_log_", "optimiser_", "prior_", "source_", "provenance_")
+MOST_RECORDS = 2000  # of the training log
 DAMAGE = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RuntimeError)
 
 
@@ -160,7 +161,8 @@ def _under(start: str, arrays: Arrays) -> Arrays:
 def _training(model: ChainCRF) -> dict[str, Any] | None:
     if not hasattr(model, "training_log_"):
         return None
-    rows = [asdict(record) for record in model.training_log_]
+    every = -(-len(model.training_log_) // MOST_RECORDS) or 1  # long ones are thinned; the last one stays
+    rows = [asdict(record) for record in model.training_log_[::-1][::every][::-1]]
     log = {f.name: [row[f.name] for row in rows] for f in fields(Record)}
     return {**{name: getattr(model, name) for name in TRAINING}, "training_log_": log}
 

@@ -10,6 +10,7 @@ Hazard: a mapped file must be replaced (as saving does), never written into.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
@@ -71,6 +72,7 @@ def write_arrays(
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    _sync_folder(target.parent)
 
 
 def name_of(source: str | os.PathLike[str] | bytes) -> str:
@@ -169,6 +171,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} of type {type(value).__name__} cannot be saved")
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new name, too, outlives a power cut; where folders cannot be synced it is left to the system."""
+    if hasattr(os, "O_DIRECTORY"):
+        with contextlib.suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def _umask() -> int:

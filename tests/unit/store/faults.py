@@ -1,4 +1,4 @@
-"""Processes for test_faults, each run as ``python faults.py NAME FOLDER …``; they are killed or starved there."""
+"""Processes for test_faults, run as ``python faults.py NAME FOLDER``; they are killed or starved there."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-import conftest  # noqa: F401  # puts another core in place where one is named
 import numpy as np
 
+import conftest  # noqa: F401  # puts another core in place where one is named
 import fieldcraft as fc
 
 WORDS = [["Dogs", "bark"], ["A", "cat", "sleeps"], ["Dogs"]]
