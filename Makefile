@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types format bench verify canary build clean compiler
+.PHONY: demo test test-all lint types format bench verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -37,6 +37,27 @@ verify: build
 
 canary: build
 	$(BIN)/python -m pytest -m slow tests/laws/test_canary.py
+
+sanitize: build
+	.ci/variant address
+
+sanitize-threads: build
+	.ci/variant thread
+
+portable: build
+	.ci/variant portable
+	FIELDCRAFT_CPU=portable $(BIN)/python -m pytest tests/unit/features
+
+wheel-test: build
+	.ci/wheel
+
+docs: build
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Each target for FUZZ_SECONDS; what they find goes to tests/fuzz/finds.
+fuzz: build
+	for target in models templates corpora features; do \
+	  $(BIN)/python fuzz/run.py $$target --seconds $${FUZZ_SECONDS:-60} || exit 1; done
 
 # The lock keeps two builds in one checkout from treading on each other.
 build: $(STAMP)

@@ -25,6 +25,7 @@ SIDES = {
     "peer": "benchmarks.peer",
     "ours": "benchmarks.ours",
     "startup": "benchmarks.startup",
+    "files": "benchmarks.files",
     "accuracy": "benchmarks.accuracy",
 }
 SOURCES: dict[str, Any] = {**WORKLOADS, **SYNTHETIC}

@@ -24,7 +24,7 @@ Extractor::Extractor(Plan plan)
       boundaries_(plan_.streams.size()),
       pairs_(plan_.pairs.size()),
       tables_(plan_.templates.size()) {
-  build_boundaries();
+  for (size_t i = 0; i < plan_.streams.size(); ++i) build_boundary(i);
   widen_tables();
 }
 
@@ -42,18 +42,17 @@ size_t Extractor::node_size(size_t node) const {
   return outside + (s.identity ? columns_[static_cast<size_t>(s.column)].size() : values_[node].size());
 }
 
-void Extractor::build_boundaries() {
+void Extractor::build_boundary(size_t stream) {
   const int32_t reach = plan_.reach;
-  for (size_t i = 0; i < plan_.streams.size(); ++i) {
-    const StreamPlan& s = plan_.streams[i];
-    std::vector<int32_t>& ids = boundaries_[i];
-    ids.assign(2 * static_cast<size_t>(reach), -1);
-    for (int32_t b = 0; b < 2 * reach; ++b) {
-      const int32_t distance = b % reach;  // less one
-      const int32_t shared = plan_.clip > 0 ? std::min(distance, plan_.clip - 1) : distance;
-      if (s.outside == Outside::boundary) ids[b] = b - distance + shared;
-      if (s.outside == Outside::given) ids[b] = 2 * reach + values_[i].intern(s.given[b - distance + shared]);
-    }
+  const StreamPlan& s = plan_.streams[stream];
+  std::vector<int32_t>& ids = boundaries_[stream];
+  ids.assign(2 * static_cast<size_t>(reach), -1);
+  for (int32_t b = 0; b < 2 * reach; ++b) {
+    const int32_t distance = b % reach;  // less one
+    const int32_t shared = plan_.clip > 0 ? std::min(distance, plan_.clip - 1) : distance;
+    const size_t from = static_cast<size_t>(b - distance + shared);
+    if (s.outside == Outside::boundary) ids[b] = static_cast<int32_t>(from);
+    if (s.outside == Outside::given) ids[b] = 2 * reach + values_[stream].intern(s.given[from]);
   }
 }
 

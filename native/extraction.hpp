@@ -141,7 +141,7 @@ class Extractor {
   void encode_range(const Batch& batch, size_t from, size_t to, Incidences& out) const;
   void emit_growing(int64_t n, Scratch& scratch, Incidences& out);
   void widen_tables();
-  void build_boundaries();
+  void build_boundary(size_t stream);
   void append_component(size_t node, int32_t value, std::vector<std::string>& out) const;
   bool derived(size_t stream) const;
   bool owns_table(size_t k) const { return plan_.templates[k].table == static_cast<int>(k); }

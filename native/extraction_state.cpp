@@ -60,7 +60,7 @@ void Extractor::restore_column(size_t i, Interner&& table) { columns_[i] = std::
 void Extractor::restore_stream(size_t i, Interner&& values, Array<int32_t>&& map) {
   const StreamPlan& s = plan_.streams[i];
   values_[i] = std::move(values);
-  build_boundaries();
+  build_boundary(i);
   const bool gazetteer = s.source == Source::gazetteer;
   const size_t size = gazetteer ? s.gazetteer->vocabulary().size() : node_size(i);
   const size_t rows = derived(i) ? columns_[static_cast<size_t>(s.column)].size() : 0;
@@ -84,13 +84,16 @@ void Extractor::restore_pair(size_t i, PairTable&& table) {
 
 // Every attribute must stand in the tables once: origins() leaves none out.
 void Extractor::restore_tables(std::vector<Array<int32_t>>&& tables) {
-  size_t n = 0;
+  constexpr size_t kMostMissing = size_t{1} << 23;  // elements; older files leave the ends of tables out
+  size_t n = 0, missing = 0;
   for (size_t k = 0; k < tables.size(); ++k) {
     const size_t room = owns_table(k) ? node_size(static_cast<size_t>(plan_.templates[k].node)) : 0;
     if (tables[k].size() > room)
       throw std::invalid_argument("a table of attributes does not fit its template");
+    missing += room - tables[k].size();
     for (const int32_t attribute : tables[k]) n += attribute >= 0;
   }
+  if (missing > kMostMissing) throw std::invalid_argument("tables of attributes are too short");
   std::vector<uint8_t> seen(n, 0);
   for (const Array<int32_t>& table : tables)
     for (const int32_t attribute : table) {

@@ -15,6 +15,13 @@
 
 namespace fieldcraft {
 
+// Threads that are waited for on every way out (std::jthread is still missing from Apple's library).
+struct Team : std::vector<std::thread> {
+  ~Team() {
+    for (std::thread& thread : *this) thread.join();
+  }
+};
+
 template <class Work>
 void run_team(int n_threads, const Work& work) {
   if (n_threads <= 1) return work(0);
@@ -27,7 +34,7 @@ void run_team(int n_threads, const Work& work) {
     }
   };
   {
-    std::vector<std::jthread> team;
+    Team team;
     team.reserve(static_cast<size_t>(n_threads - 1));
     for (int t = 1; t < n_threads; ++t) team.emplace_back(guarded, t);
     guarded(0);

@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#ifdef __GLIBC__
+#if defined(__GLIBC__) || defined(_WIN32)
 #include <malloc.h>
 #endif
 
@@ -32,7 +32,12 @@ class Buffer {
   explicit Buffer(size_t n) : size_(n) {
     if (n == 0) return;
     if (n > (static_cast<size_t>(-1) >> 4)) throw std::bad_alloc();
-    data_.reset(static_cast<double*>(std::aligned_alloc(64, (n * sizeof(double) + 63) / 64 * 64)));
+    const size_t bytes = (n * sizeof(double) + 63) / 64 * 64;
+#ifdef _WIN32
+    data_.reset(static_cast<double*>(_aligned_malloc(bytes, 64)));
+#else
+    data_.reset(static_cast<double*>(std::aligned_alloc(64, bytes)));
+#endif
     if (!data_) throw std::bad_alloc();
   }
   static Buffer zeros(size_t n) {
@@ -55,7 +60,13 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(double* p) const { std::free(p); }
+    void operator()(double* p) const {
+#ifdef _WIN32
+      _aligned_free(p);
+#else
+      std::free(p);
+#endif
+    }
   };
   std::unique_ptr<double, Free> data_;
   size_t size_ = 0;

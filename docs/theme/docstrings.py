@@ -10,17 +10,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from griffe import Extension, Object
+from griffe import Extension, Function, Object
 
 ENTRY = re.compile(r"(\w+(?:, \w+)*)(?: : | {2,})(\S.*)")
 RULED = re.compile(r"^(Parameters|Examples)\n-+\n", re.MULTILINE)
 
 
 class Docstrings(Extension):
-    """Rewrites every docstring as it is collected."""
+    """Rewrites every docstring as it is collected; of overloads only the implementation is shown."""
 
     def on_object(self, *, obj: Object, **kwargs: Any) -> None:
         del kwargs
+        if isinstance(obj, Function):
+            obj.overloads = None
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value)
 

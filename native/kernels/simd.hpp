@@ -24,6 +24,7 @@ constexpr int kWidth = 2;
 typedef double Vec __attribute__((vector_size(kWidth * 8), may_alias));
 typedef double VecU __attribute__((vector_size(kWidth * 8), may_alias, aligned(8)));
 typedef int64_t IVec __attribute__((vector_size(kWidth * 8), may_alias));
+typedef uint64_t UVec __attribute__((vector_size(kWidth * 8), may_alias));
 
 inline Vec load(const double* p) { return *reinterpret_cast<const Vec*>(p); }
 inline void store(double* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
@@ -65,8 +66,9 @@ inline Vec exp_nonpositive(Vec x) {
   const Vec high = (splat(1.0 / 40320) + r * splat(1.0 / 362880)) +
                    r2 * (splat(1.0 / 3628800) + r * splat(1.0 / 39916800));
   const Vec p = (low + r4 * mid) + r8 * (high + r4 * splat(1.0 / 479001600));
-  const IVec exponent = reinterpret_cast<IVec>(shifted) << 52;  // k, moved to where a double keeps it
-  const Vec scaled = reinterpret_cast<Vec>(reinterpret_cast<IVec>(p) + exponent);
+  // k, moved to where a double keeps it; unsigned, since below -708 the sum wraps (and is thrown away).
+  const UVec exponent = reinterpret_cast<UVec>(shifted) << 52;
+  const Vec scaled = reinterpret_cast<Vec>(reinterpret_cast<UVec>(p) + exponent);
   return CANARY(EXP, select(x < splat(-708.0), Vec{}, scaled));
 }
 

@@ -4,6 +4,10 @@
 class FieldcraftError(ValueError):
     """Anything that fieldcraft refuses; the subclasses say in which stage."""
 
+    def __str__(self) -> str:
+        """The message; what no terminal can show (a lone surrogate that was given) stands there escaped."""
+        return super().__str__().encode("utf-8", "backslashreplace").decode("utf-8")
+
 
 class CorpusError(FieldcraftError):
     """A corpus, its columns or its labels are not as they must be."""

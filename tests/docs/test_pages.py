@@ -1,53 +1,55 @@
-"""Every Python snippet of the README and the docs runs, and prints what the page says it prints.
+"""Every Python and shell snippet of the README and the docs runs and prints what the page says.
 
-A page with ``>>>`` is a doctest. On other pages the fenced Python blocks run top to bottom in one
-namespace. Each page runs in a folder of its own.
+Links and their anchors lead somewhere, and every page is in the site's navigation.
 """
 
 from __future__ import annotations
 
-import doctest
 import re
 from pathlib import Path
 
 import pytest
+from snippets import PAGES, ROOT, name_of, prose, run, snippets
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+RUNNABLE = [page for page in PAGES if any(s.language in {"python", "console"} for s in snippets(page))]
 
 
-def blocks(page: Path) -> list[str]:
-    """Fenced Python blocks that are not doctests, each at its own line for tracebacks."""
-    text = page.read_text(encoding="utf-8")
-    found = [(text.count("\n", 0, m.start(1)), m.group(1)) for m in BLOCK.finditer(text)]
-    return ["\n" * line + code for line, code in found if ">>>" not in code]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_doctests_print_what_the_page_says(
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_snippets_print_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
-    assert found.attempted == len(re.findall(r"^>>> ", page.read_text(encoding="utf-8"), re.M))
-    assert found.failed == 0
+    assert "\n".join(run(page, tmp_path)) == ""
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=name_of)
-def test_plain_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    namespace: dict[str, object] = {"__name__": "page"}
-    for code in blocks(page):
-        exec(compile(code, str(page), "exec"), namespace)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_snippet_is_passed_over(page: Path) -> None:
+    """Prompts stand only in blocks that are run."""
+    assert re.findall(r"^(?:>>> |\$ fieldcraft).*", prose(page), re.MULTILINE) == []
+    others = [s for s in snippets(page) if s.language not in {"python", "console"}]
+    assert [s.line for s in others if ">>> " in s.text or s.text.startswith("$ ")] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The ids that headings get: lower case, punctuation dropped, blanks to hyphens."""
+    titles = (re.sub(r"[^\w\s-]", "", title).strip().lower() for title in HEADING.findall(prose(page)))
+    return {re.sub(r"[\s-]+", "-", title) for title in titles}
+
+
+def broken(page: Path, target: str, anchor: str) -> bool:
+    path = page.parent / target if target else page
+    return not path.exists() or bool(anchor and path.suffix == ".md" and anchor not in anchors(path))
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    links = [x for x in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in x]
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = [link for link in LINK.findall(prose(page)) if "://" not in link[0]]
+    assert [link for link in links if broken(page, *link)] == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"^ +- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = sorted(str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md"))
+    assert sorted(listed) == pages

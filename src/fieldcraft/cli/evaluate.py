@@ -27,5 +27,5 @@ def evaluate(
     from fieldcraft.cli.reporting import print_scores
 
     crf = load_model(model, jobs)
-    corpus, _ = read_corpora(files, reading_of(crf, reading))
+    corpus, _ = read_corpora(files, {"label": -1, **reading_of(crf, reading)})
     print_scores(corpus.labels, list(crf.predict(corpus)), metric=metric, json=json)

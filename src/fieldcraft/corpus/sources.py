@@ -24,6 +24,7 @@ from typing import Any
 from fieldcraft.errors import CorpusError
 
 _CHUNK = 1 << 18
+_LONGEST = 1 << 24  # characters of a line: a packed file of a megabyte may hold one of a gigabyte
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -50,7 +51,7 @@ class Source:
     def batches(self) -> Iterator[list[str]]:
         """Lists of lines; the source is opened when the first one is asked for."""
         with self._stream() as stream:
-            yield from _lines(self._texts(stream))
+            yield from _lines(self._texts(stream), self.name)
 
     def error(self, line: int, problem: str) -> CorpusError:
         return CorpusError(f"{self.name}:{line}: {problem}")
@@ -151,12 +152,14 @@ class _Raw(io.RawIOBase):
         return len(data)
 
 
-def _lines(texts: Iterable[str]) -> Iterator[list[str]]:
+def _lines(texts: Iterable[str], name: str) -> Iterator[list[str]]:
     """Cut chunks of text into lines; a line may run over several chunks."""
     parts: list[str] = []  # the unfinished last line
     for text in texts:
         if "\n" not in text:
             parts.append(text)
+            if len(parts) * _CHUNK > _LONGEST and sum(map(len, parts)) > _LONGEST:
+                raise CorpusError(f"{name}: a line of more than {_LONGEST} characters; is it a text file?")
             continue
         whole = "".join([*parts, text])
         lines = (whole.replace("\r\n", "\n") if "\r" in whole else whole).split("\n")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fieldcraft.features.gazetteers import Gazetteer
 
 MAX_REACH = 1000
+MOST_TERMS = 100  # of a conjunction
+MOST_OUTSIDE = 1 << 19  # templates times positions outside: each has a place in a table
 
 
 def boundary_names(format: str, reach: int) -> list[str]:
@@ -73,6 +75,10 @@ class Compilation:
         return self.streams.setdefault(key, len(self.streams))
 
     def _chain(self, template: Template) -> None:
+        if len(template.terms) > MOST_TERMS:
+            raise TemplateError(
+                f"a template joins {len(template.terms)} terms; at most {MOST_TERMS} are allowed"
+            )
         places = [(0 if t.absolute else t.offset, self._stream(t)) for t in template.terms]
         order = sorted(range(len(places)), key=lambda i: places[i])
         start, node = places[order[0]]
@@ -113,6 +119,10 @@ class Compilation:
         reach = max((max(-low, high, 0) for low, high in ranges), default=0)
         if reach > MAX_REACH:
             raise TemplateError(f"a template looks {reach} tokens away; at most {MAX_REACH} are allowed")
+        if 2 * reach * len(self.reads) > MOST_OUTSIDE:
+            raise TemplateError(
+                f"{len(self.reads)} templates look up to {reach} tokens away; write fewer or narrower ones"
+            )
         absolute = any(term.absolute for term in self.streams)
         return max(reach, WAPITI_CLIP) if absolute else reach
 

@@ -82,8 +82,9 @@ class TemplateFeatures:
 
     @cached_property
     def _plan(self) -> dict[str, Any]:
-        if self.hash_size is not None and not 0 < self.hash_size <= MAX_HASH_SIZE:
-            raise InputError(f"hash_size must be in 1 .. {MAX_HASH_SIZE}, not {self.hash_size}")
+        size = self.hash_size
+        if size is not None and not (isinstance(size, (int, np.integer)) and 0 < size <= MAX_HASH_SIZE):
+            raise InputError(f"hash_size must be a whole number in 1 .. {MAX_HASH_SIZE}, not {size!r}")
         return self._compilation.plan()
 
     @cached_property

@@ -106,6 +106,21 @@ class Gazetteer:
     def __len__(self) -> int:
         return len(self.table)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copying and pickling: the table, once it was built, goes as arrays."""
+        kept = dict(vars(self))
+        if "table" in kept:
+            kept["table"] = kept["table"].state()
+            kept["entries"] = () if isinstance(self.entries, Iterator) else self.entries  # read already
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        from fieldcraft import _core
+
+        if "table" in kept:
+            kept = {**kept, "table": _core.GazetteerTable.restore(*kept["table"])}
+        vars(self).update(kept)
+
     def __repr__(self) -> str:
         return f"<Gazetteer {self.name!r}: {len(self)} entries>"
 

@@ -26,6 +26,7 @@ from fieldcraft.features.predicates import Argument
 from fieldcraft.features.terms import Template, Term
 
 MOST = 1000  # templates that one line may stand for
+MOST_DIGITS = 9  # of a number, which the core keeps in 32 bits
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<regex>/(?:[^/\\]|\\.)*/)
@@ -188,16 +189,25 @@ class _Parser:
         return Term("column", name)
 
     def range(self) -> list[int]:
-        low = int(self.take("number", rule="a number").text)
-        high = int(self.take("number", rule="a number").text) if self.has("..") else low
+        low = self.number()
+        high = self.number() if self.has("..") else low
         if high < low:
             raise self.fail(f"{low}..{high} is empty; write the lower number first")
         if high - low >= MOST:
             raise self.fail(f"{low}..{high} stands for more than {MOST} numbers")
         return list(range(low, high + 1))
 
+    def number(self) -> int:
+        token = self.take("number", rule="a number")
+        if len(token.text) > MOST_DIGITS:
+            raise self.fail(f"a number of more than {MOST_DIGITS} characters", token.at)
+        return int(token.text)
+
 
 def parse_line(text: str, where: str) -> Line:
     """What one line of the language says; an empty line and a comment say nothing."""
     parser = _Parser(text, where)
-    return Line([]) if parser.peek.kind == "end" else parser.line()
+    try:
+        return Line([]) if parser.peek.kind == "end" else parser.line()
+    except RecursionError:
+        raise TemplateError(f"{where}: functions stand within functions too deep; use fewer") from None

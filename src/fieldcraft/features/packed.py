@@ -62,11 +62,10 @@ class PackedIndex:
         taken = {k: _of_kind(k, arrays[k], kind) for k, kind in KINDS.items()}
         n_features = len(taken["label"])
         counts: Arrays = {}
-        for name in COUNTS:
-            if f"{name}.small" in arrays:
-                parts = {k: arrays[k] for k in (f"{name}.small", f"{name}.at", f"{name}.large")}
-                _check_shrunken(name, parts, n_features)
-                counts |= parts
+        for name in COUNTS if any(k.startswith(COUNTS) for k in arrays) else ():
+            parts = {k: arrays[k] for k in (f"{name}.small", f"{name}.at", f"{name}.large")}
+            _check_shrunken(name, parts, n_features)
+            counts |= parts
         order = arrays.get("order")
         if order is not None:
             order = _of_kind("order", order, np.uint32)
@@ -142,6 +141,7 @@ def _check_shrunken(name: str, parts: Arrays, n: int) -> None:
     kinds = [str(part.dtype) for part in (small, at, large)]
     if (
         kinds != ["uint8", "uint32", "int32"]
+        or any(part.ndim != 1 for part in (small, at, large))
         or len(small) != n
         or len(at) != len(large)
         or (len(at) and at.max() >= n)

@@ -31,7 +31,7 @@ CRFPP_REACH = 4  # CRF++ knows no boundary text beyond
 WAPITI_CLIP = 5  # Wapiti tells apart distances 1 .. 4, and further
 
 _MACRO = re.compile(
-    r"%(?P<command>[xXtTmM])\[(?P<mark>[@*]?)(?P<row>[+-]?\d+),(?P<column>\d+)"
+    r"%(?P<command>[xXtTmM])\[(?P<mark>[@*]?)(?P<row>[+-]?\d{1,9}),(?P<column>\d{1,9})"
     r'(?:,"(?P<regex>(?:[^"\\]|\\.)*)")?\]'
 )
 _CLASSES = {
@@ -134,6 +134,10 @@ def _steps(found: re.Match[str], where: str) -> tuple[Step, ...]:
 def _checked_regex(text: str, where: str) -> str:
     expression = python_regex(text)
     doubled = re.search(r"(?<!\\)(?:\\\\)*[*?][*?]", text) or text[:1] in ("*", "?")
+    try:
+        re.compile(expression)
+    except (re.error, OverflowError, RecursionError):
+        doubled = True
     if doubled:
         raise TemplateError(f"{where}: {text!r} is no regular expression of Wapiti's; escape * and ?")
     return expression

@@ -159,4 +159,5 @@ PREDICATES: dict[str, Predicate] = {
     "extract_or_empty": Predicate(_extract_or_empty, "regex", test=False),
 }
 
+WAPITI_ONLY = ("truth", "extract_or_empty")
 ORTHOGRAPHIC = tuple(name for name, p in PREDICATES.items() if p.test and p.argument == "")

@@ -26,6 +26,7 @@ from fieldcraft.features.patterns import looks_like_patterns, read_patterns
 from fieldcraft.features.terms import Template, quoted
 
 FORMATS = ("fieldcraft", "crfpp", "wapiti")
+MOST = 10_000  # templates of a set; a line of ranges stands for many
 
 
 class Templates:
@@ -58,6 +59,8 @@ class Templates:
         """Reads a text; ``where`` names it in errors."""
         if format not in FORMATS:
             raise TemplateError(f"no template format is called {format!r}; there are {', '.join(FORMATS)}")
+        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+            raise TemplateError(f"{where}: the text holds a lone surrogate; read it with its own encoding")
         if format != "fieldcraft":
             templates, edge_bias = read_patterns(text, where, format)
             return cls(templates, edge_bias=edge_bias, format=format)
@@ -72,6 +75,8 @@ class Templates:
             templates.extend(line.templates)
             edge_bias = edge_bias or line.edge_bias
             columns = line.columns or columns
+            if len(templates) > MOST:
+                raise TemplateError(f"{where}:{number}: more than {MOST} templates; write narrower ranges")
         return cls(templates, edge_bias=edge_bias, columns=columns)._checked(where)
 
     def _checked(self, where: str) -> Templates:
@@ -192,7 +197,7 @@ class Templates:
         lines = []
         if self.declared_columns is not None:
             lines.append("columns " + " ".join(map(quoted, self.declared_columns)))
-        lines += list(dict.fromkeys(map(str, self))) if self.positional else list(map(str, self))
+        lines += [str(t) for t in self if not (self.positional and t.part == "edge" and str(t)[0] == "*")]
         if self.edge_bias:
             lines.append("B" if self.positional else "edge")
         return "\n".join(lines)

@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass, replace
 
 from fieldcraft.errors import TemplateError
-from fieldcraft.features.predicates import PREDICATES, Argument
+from fieldcraft.features.predicates import PREDICATES, WAPITI_ONLY, Argument
 
 RESERVED = ("first", "last", "bias", "edge", "node", "columns")
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*\Z")
@@ -180,7 +180,8 @@ def apply(name: str, template: Template, argument: Argument = None) -> Template:
 def checked_argument(name: str, argument: Argument) -> Argument:
     """The argument if it is what the function takes, else an error that says what it takes."""
     if name not in PREDICATES:
-        raise TemplateError(f"no word function is called {name!r}; there are {', '.join(PREDICATES)}")
+        known = ", ".join(known for known in PREDICATES if known not in WAPITI_ONLY)
+        raise TemplateError(f"no word function is called {name!r}; there are {known}")
     wanted = PREDICATES[name].argument
     if wanted == "" and argument is not None:
         raise TemplateError(f"{name} takes a column only, not also {argument!r}")
@@ -194,7 +195,7 @@ def _checked_regex(name: str, argument: Argument) -> str:
         raise TemplateError(f"{name} takes a column and a /regular expression/ of one line, not {argument!r}")
     try:
         re.compile(argument)
-    except re.error as problem:
+    except (re.error, OverflowError, RecursionError) as problem:
         raise TemplateError(f"{name}: /{argument}/ is no regular expression: {problem}") from None
     return unescape_slashes(argument)
 

@@ -20,7 +20,7 @@ STYLE = """
 .fieldcraft .scroll { overflow-x: auto; }
 .fieldcraft table { border-collapse: collapse; margin: .2em 0 .6em; background: none; }
 .fieldcraft th, .fieldcraft td { padding: .12em .7em .12em 0; text-align: left; vertical-align: top;
-  white-space: pre-wrap; overflow-wrap: anywhere; background: none; }
+  white-space: pre-wrap; overflow-wrap: break-word; background: none; }
 .fieldcraft th { font-weight: 500; opacity: .6; border-bottom: 1px solid rgba(128,128,128,.4); }
 .fieldcraft tr:hover td { background: rgba(128,128,128,.12); }
 .fieldcraft .right { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }

@@ -92,7 +92,8 @@ class Ballot:
         weight = self._weights(self._lookup(attribute, *mine))
         lacking = self.contrast.other[owner] < 0
         other = self._weights(np.where(lacking, -1, self._lookup(attribute, *others)))
-        vote = value * (np.nan_to_num(weight) - np.nan_to_num(other))
+        with np.errstate(over="ignore"):  # weights at the end of what a float can be
+            vote = value * (np.nan_to_num(weight) - np.nan_to_num(other))
         kept = np.flatnonzero((np.nan_to_num(weight) != 0) | (np.nan_to_num(other) != 0))
         kept = kept[np.lexsort((-np.abs(vote[kept]), owner[kept]))]
         bounds = np.searchsorted(owner[kept], np.arange(len(self.contrast.tokens) + 1))

@@ -22,7 +22,7 @@ from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.models.continuing import copy_of, grown, information, weights_for
 from fieldcraft.models.held_out import HeldOut
-from fieldcraft.models.inputs import encode, labels_of
+from fieldcraft.models.inputs import encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.progress import Progress
 from fieldcraft.objectives.label_weights import resolve_label_weights
@@ -82,7 +82,7 @@ class Fitting:
         of_labels = resolve_label_weights(self.crf.label_weights, self.objective, self.classes, labels)
         design = self._design(encoder, X, labels)
         self._choose(Size(design.n_sequences, len(design.gold), len(design.index)))
-        weights = check_weights(sample_weight, design.n_sequences)
+        weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
         self.provenance = self._provenance(design, encoder)
         wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
         mask = check_mask(wanted, len(design.index))

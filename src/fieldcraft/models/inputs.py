@@ -30,6 +30,12 @@ def labels_of(X: Any, y: Any, *, partial: bool = False) -> list[Any]:
     return check_labels(_length(X), y, partial=partial)
 
 
+def weights_of(X: Any) -> list[float] | None:
+    """How much the sequences of a corpus count, where it says so."""
+    weights = [sequence.weight for sequence in X] if isinstance(X, Corpus) else []
+    return weights if any(weight != 1.0 for weight in weights) else None
+
+
 def _length(X: Any) -> int:
     if isinstance(X, (str, bytes, dict)):
         raise InputError(f"X is a {type(X).__name__}; it must be a list of sequences")

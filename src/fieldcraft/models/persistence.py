@@ -22,6 +22,7 @@ from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.packed import PackedIndex
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.parameters import Parameters
+from fieldcraft.objectives import OBJECTIVES
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.priors import PRIORS
@@ -31,9 +32,11 @@ from fieldcraft.store.upgrades import upgrade
 Arrays = dict[str, NDArray[Any]]
 KINDS: dict[str, type[ChainCRF]] = {"chain": ChainCRF}
 PARAMETERS = ("features", "min_count", "decoding", "metric", "random_state")
+LATER = ("labels", "label_weights")  # parameters that older files do not have; None is none
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
-FITTED = (*TRAINING, "training_log_", "optimiser_", "prior_", "source_", "provenance_")
-DAMAGE = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
+FITTED = (*TRAINING, "training_log_", "optimiser_", "objective_", "prior_", "source_", "provenance_")
+MOST_RECORDS = 2000  # of the training log
+DAMAGE = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RuntimeError)
 
 
 def save(
@@ -76,6 +79,8 @@ def load(path: str | os.PathLike[str] | bytes) -> Any:
         raise ModelFileError(f"{name} is damaged: {error}") from None
     except DAMAGE as error:
         raise ModelFileError(f"{name} is damaged: {type(error).__name__}: {error}") from None
+    except MemoryError:
+        raise ModelFileError(f"{name} needs more memory than there is") from None
     return model
 
 
@@ -106,12 +111,14 @@ def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[di
     named = {name: getattr(model, name) for name in PARAMETERS}
     named["metric"] = model.metric if isinstance(model.metric, str) else "auto"
     named["tokenizer"] = describe_tokenizer(model.tokenizer)
+    named |= {name: getattr(model, name) for name in LATER}
     header = {
         "kind": next(name for name, kind in KINDS.items() if isinstance(model, kind)),
         "labels": model.classes_.tolist(),
         "encoder": {"kind": next(k for k, v in ENCODERS.items() if isinstance(encoder, v)), **settings},
         "index": parameters.packed.numbers,
         "parameters": named,
+        "objective": _objective(model),
         "prior": _settings(getattr(model, "prior_", None)),
         "optimiser": _settings(getattr(model, "optimiser_", None)),
         "training": _training(model),
@@ -122,7 +129,7 @@ def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[di
 
 
 def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
-    labels = [str(label) for label in header["labels"]]
+    labels = _labels(header["labels"])
     packed = PackedIndex.from_file(len(labels), header["index"], _under("index.", arrays))
     described = dict(header["encoder"])
     encoder = ENCODERS[described.pop("kind")].from_state(described, _under("encoder.", arrays))
@@ -132,6 +139,8 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
     parameters = Parameters(encoder, packed, weights.astype(np.float64, copy=False))
     for name in PARAMETERS:
         setattr(model, name, header["parameters"][name])
+    for name in LATER:
+        setattr(model, name, header["parameters"].get(name))
     model.tokenizer = restore_tokenizer(header["parameters"].get("tokenizer", "words"))
     _restore_settings(model, encoder, header)
     training = header.get("training") or {}
@@ -143,6 +152,14 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
     model._settle(parameters, labels)
 
 
+def _labels(given: Any) -> list[str]:
+    if not isinstance(given, list) or not all(isinstance(label, str) for label in given):
+        raise ValueError("the labels are no list of strings")
+    if len(set(given)) != len(given):
+        raise ValueError("a label occurs twice")
+    return given
+
+
 def _under(start: str, arrays: Arrays) -> Arrays:
     return {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
 
@@ -150,7 +167,8 @@ def _under(start: str, arrays: Arrays) -> Arrays:
 def _training(model: ChainCRF) -> dict[str, Any] | None:
     if not hasattr(model, "training_log_"):
         return None
-    rows = [asdict(record) for record in model.training_log_]
+    every = -(-len(model.training_log_) // MOST_RECORDS) or 1  # long ones are thinned; the last one stays
+    rows = [asdict(record) for record in model.training_log_[::-1][::every][::-1]]
     log = {f.name: [row[f.name] for row in rows] for f in fields(Record)}
     return {**{name: getattr(model, name) for name in TRAINING}, "training_log_": log}
 
@@ -163,6 +181,15 @@ def _settings(thing: Any) -> dict[str, Any] | None:
     return {"kind": type(thing).__name__, **numbers}
 
 
+def _objective(model: ChainCRF) -> dict[str, Any] | None:
+    """Name and settings of an objective; costs as a matrix."""
+    objective = getattr(model, "objective_", None)
+    if objective is None:
+        return None
+    costs = objective.costs(model.classes_.tolist())
+    return {"name": objective.name, **({} if costs is None else {"cost": costs.tolist()})}
+
+
 def _restore_settings(model: ChainCRF, encoder: Any, header: dict[str, Any]) -> None:
     """The constructor's parameters as the file tells them, so that a loaded model can be trained again."""
     for name, table in (("prior", PRIORS), ("optimiser", OPTIMISERS)):
@@ -171,6 +198,10 @@ def _restore_settings(model: ChainCRF, encoder: Any, header: dict[str, Any]) -> 
         if described:
             setattr(model, name, kinds[described.pop("kind")](**described))
             setattr(model, f"{name}_", getattr(model, name))
+    described = dict(header.get("objective") or {})
+    if described:
+        model.objective = OBJECTIVES[described.pop("name")](**described)
+        model.objective_ = model.objective
     model.hash_size = encoder.hash_size
     if isinstance(encoder, TemplateFeatures):
         model.templates, model.gazetteers = encoder.templates, encoder.gazetteers or None

@@ -117,6 +117,8 @@ class Loop:
         return Outcome(weights, objective, reason, converged, self.records)
 
     def _before(self) -> tuple[str | None, bool]:
+        if self.records:  # taken up again: perhaps nothing was left to do but to say so
+            return self._stop(self.records[-1])
         flat = self._flat(self.run.gradient_norm())
         if flat is None and self.run.settings.max_iterations <= self.run.iteration:
             return "maximum number of iterations", False

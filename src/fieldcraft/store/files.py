@@ -10,6 +10,7 @@ Hazard: a mapped file must be replaced (as saving does), never written into.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
@@ -25,7 +26,8 @@ from fieldcraft.errors import ModelFileError
 
 FORMAT = 2
 META = "fieldcraft"
-MOST_HEADER = 1 << 28  # bytes
+MOST_HEADER = 1 << 22  # bytes; as Python objects they may take twelve times as much,
+MOST_BRACKETS = 1 << 17  # lists and dicts, of two bytes each, far more
 TYPES = {
     "F64": np.float64,
     "F32": np.float32,
@@ -50,10 +52,16 @@ def write_arrays(
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; make it first")
-    text = json.dumps({"format": FORMAT, **header})
+    if target.exists() and not target.is_file():  # a device would be replaced by a file
+        raise ModelFileError(f"{target} is a folder or a device; choose the name of a file")
+    text = json.dumps({"format": FORMAT, **header}, default=_plain)
+    if 2 * len(text) > MOST_HEADER:  # quotes double when it becomes a string of the directory
+        raise ModelFileError(
+            f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates"
+        )
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     data = save(flat, metadata={META: text})
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent or ".")
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent or ".")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -64,6 +72,7 @@ def write_arrays(
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    _sync_folder(target.parent)
 
 
 def name_of(source: str | os.PathLike[str] | bytes) -> str:
@@ -83,9 +92,16 @@ def read_arrays(
         directory, start = _directory(content)
         metadata = directory.pop("__metadata__", None) or {}
         text = metadata.get(META)
-        arrays = {key: _array(key, entry, content, start) for key, entry in directory.items()}
+        arrays, room = {}, len(content) - start
+        for key, entry in directory.items():
+            arrays[key] = _array(key, entry, content, start)
+            room -= arrays[key].nbytes
+            if room < 0:  # copies of one place, if it is not aligned, could fill the memory
+                raise ValueError("its arrays overlap")
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
+    except MemoryError:
+        raise ModelFileError(f"{name} needs more memory than there is") from None
     if text is None:
         raise ModelFileError(f"{name} is a safetensors file, but fieldcraft did not write it")
     return _header(name, text), arrays
@@ -101,15 +117,23 @@ def _mapped(name: str) -> mmap.mmap | bytes:
 
 def _directory(content: mmap.mmap | bytes) -> tuple[dict[str, Any], int]:
     """The directory of a safetensors file, and the offset where its arrays begin."""
+    if content[:4] == b"lCRF":
+        raise ValueError("it is a model of CRFsuite, which there is no importer for yet; train again")
     if len(content) < 8:
         raise ValueError(f"it has {len(content)} bytes")
     length = int.from_bytes(content[:8], "little")
     if length > min(len(content) - 8, MOST_HEADER):
         raise ValueError(f"its header would take {length} of {len(content)} bytes")
-    directory = json.loads(content[8 : 8 + length])
+    directory = _parsed(content[8 : 8 + length].decode())
     if not isinstance(directory, dict):
         raise ValueError("its header is no JSON object")
     return directory, 8 + length
+
+
+def _parsed(text: str) -> Any:
+    if text.count("[") + text.count("{") > MOST_BRACKETS:
+        raise ValueError(f"its header has more than {MOST_BRACKETS} brackets")
+    return json.loads(text)
 
 
 def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap | bytes, start: int) -> NDArray[Any]:
@@ -128,8 +152,8 @@ def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap | bytes, start: i
 
 def _header(name: str, text: str) -> dict[str, Any]:
     try:
-        header = json.loads(text)
-    except (ValueError, TypeError, RecursionError) as error:
+        header = _parsed(text)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{name} is damaged: its header is no JSON ({error})") from None
     if not isinstance(header, dict):
         raise ModelFileError(f"{name} is damaged: its header is no JSON object")
@@ -140,6 +164,24 @@ def _header(name: str, text: str) -> dict[str, Any]:
             "a newer one may read it: pip install -U fieldcraft"
         )
     return header
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's as one of Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be saved")
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new name, too, outlives a power cut; where folders cannot be synced it is left to the system."""
+    if hasattr(os, "O_DIRECTORY"):
+        with contextlib.suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def _umask() -> int:

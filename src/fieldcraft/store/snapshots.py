@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ KIND = "snapshot"
 
 def write_snapshot(path: str | os.PathLike[str], digest: str, state: dict[str, Any]) -> None:
     """Replace the snapshot at ``path`` by ``state``."""
-    write_arrays(path, {"kind": KIND, "digest": digest}, state)
+    write_arrays(path, {"kind": KIND, "digest": digest, "checksum": _checksum(state)}, state)
 
 
 def read_snapshot(path: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
@@ -31,4 +32,19 @@ def read_snapshot(path: str | os.PathLike[str], digest: str) -> dict[str, Any] |
             f"{os.fspath(path)} is a snapshot of another training (data, features, prior or optimiser "
             "differ); remove it or pass the same data and settings"
         )
-    return {name: np.array(array) for name, array in arrays.items()}
+    state = {name: np.array(array) for name, array in arrays.items()}
+    if header.get("checksum") != _checksum(state):
+        raise ModelFileError(
+            f"{os.fspath(path)} is damaged: its content has changed; remove it and begin anew"
+        )
+    return state
+
+
+def _checksum(state: dict[str, Any]) -> int:
+    """Of all arrays with their names, types and shapes: an optimiser takes its state as it comes."""
+    total = 0
+    for name in sorted(state):
+        array = np.ascontiguousarray(state[name])
+        total = zlib.crc32(f"{name} {array.dtype} {array.shape}".encode("utf-8", "surrogatepass"), total)
+        total = zlib.crc32(array.reshape(-1).view(np.uint8).data, total)
+    return total

@@ -18,6 +18,7 @@ from fieldcraft.store.files import FORMAT
 
 Arrays = dict[str, NDArray[Any]]
 Model = tuple[dict[str, Any], Arrays]
+MOST_BUCKETS = 1 << 21  # of a hashed model in format 1, which does not hold an array of them
 
 
 def upgrade(header: dict[str, Any], arrays: Arrays) -> Model:
@@ -32,7 +33,10 @@ def _from_1(header: dict[str, Any], arrays: Arrays) -> Model:
     blank = np.zeros(n, np.int32)
     columns = {name: np.array(arrays.get(f"index.{name}", blank)) for name in COLUMNS}
     windows = arrays["index.windows"]
-    index = FeatureIndex(**columns, windows=windows, n_attributes=int(header["n_attributes"]))
+    n_attributes = int(header["n_attributes"])
+    if n_attributes > max(MOST_BUCKETS, sum(map(len, arrays.values()))):
+        raise ValueError(f"{n_attributes} attributes are not there")
+    index = FeatureIndex(**columns, windows=windows, n_attributes=n_attributes)
     packed = PackedIndex.of(index, len(header["labels"]))
     counted = "index.count" in arrays
     raised = {f"index.{k}": v for k, v in packed.to_file(counts=counted).items()}

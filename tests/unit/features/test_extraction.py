@@ -268,7 +268,7 @@ def test_hashes_stay_what_they_are():
 
 @pytest.mark.parametrize("size", [0, -1, 2**30])
 def test_bad_hash_size(size):
-    with pytest.raises(InputError, match="hash_size must be in"):
+    with pytest.raises(InputError, match="hash_size must be a whole number in"):
         TemplateFeatures(Templates.parse("word"), hash_size=size).encode([["a"]], grow=True)
 
 

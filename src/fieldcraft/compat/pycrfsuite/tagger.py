@@ -19,8 +19,6 @@ from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.persistence import load
 
-CRFSUITE = b"lCRF"  # how CRFsuite's own model files begin
-
 
 class Tagger:
     """Labels sequences with a trained model.
@@ -51,14 +49,10 @@ class Tagger:
 
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; the result closes the tagger when used in a ``with``."""
-        if Path(name).is_file():
-            with Path(name).open("rb") as file:
-                _refuse_crfsuite(file.read(len(CRFSUITE)), os.fspath(name))
         return self._take(load(name), os.fspath(name))
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
         """Open a model from the bytes of its file."""
-        _refuse_crfsuite(value[: len(CRFSUITE)], "the model in memory")
         return self._take(load(bytes(value)), "the model in memory")
 
     def _take(self, model: Any, where: str) -> contextlib.closing[Tagger]:
@@ -127,10 +121,3 @@ class Tagger:
             sys.stdout.write(text)
         else:
             Path(filename).write_text(text, encoding="utf-8")
-
-
-def _refuse_crfsuite(start: bytes, name: str) -> None:
-    if start == CRFSUITE:
-        raise ModelFileError(
-            f"{name} is a model of CRFsuite; there is no importer for those yet: train again with fieldcraft"
-        )

@@ -50,7 +50,7 @@ def write(rows: Iterable[Row], plan: WritePlan) -> Iterator[str]:
 def _record(line: str, number: int, job: ReadJob) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise job.source.error(number, f"no JSON object ({error}); write one a line") from None
     if not isinstance(record, dict):
         raise job.source.error(
@@ -70,9 +70,16 @@ def _sequence(record: dict[str, Any], layout: Layout, where: str) -> Sequence:
     if ATTRIBUTES in record:
         sequence.attributes = _attributes(record.pop(ATTRIBUTES), where)
     if isinstance(record.get("weight"), (int, float)):
-        sequence.weight = float(record.pop("weight"))
+        sequence.weight = _weight(record.pop("weight"), where)
     sequence.info = record or None
     return sequence.check(where)
+
+
+def _weight(value: float, where: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise CorpusError(f"{where}: the weight is too large; give a number below 1e308") from None
 
 
 def _strings(value: Any) -> list[str] | None:
@@ -87,7 +94,7 @@ def _strings(value: Any) -> list[str] | None:
 def _attributes(value: Any, where: str) -> list[dict[str, float]]:
     try:
         return [{name: float(number) for name, number in token.items()} for token in value]
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, OverflowError):
         raise CorpusError(
             f"{where}: 'attributes' is no array of objects of numbers; give one object per token"
         ) from None

@@ -1,0 +1,47 @@
+"""The model file: its size beside the peer's, how soon a new process has it, and its first answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+# In a new interpreter with the estimator imported; the file is in the disk cache.
+CODE = """
+import sys, time
+import fieldcraft as fc
+fc.ChainCRF, fc.load
+t = time.perf_counter()
+crf = fc.load(sys.argv[1])
+loaded = time.perf_counter() - t
+first = eval(sys.stdin.read())
+t = time.perf_counter()
+crf.predict(first)
+print(loaded, time.perf_counter() - t)
+"""
+
+
+def seconds(model: str, first: Any, *, repeat: int) -> tuple[float, float]:
+    """Best of ``repeat`` new processes: seconds to load, and then to tag one sentence."""
+    found = []
+    for _ in range(repeat):
+        command = [sys.executable, "-c", CODE, model]
+        done = subprocess.run(command, input=repr(first), check=True, capture_output=True, text=True)
+        found.append([float(x) for x in done.stdout.split()])
+    loaded, tagged = (min(column) for column in zip(*found))
+    return loaded, tagged
+
+
+def model_file(source: Any, *, peer: str, lists: str, columns: str, repeat: int) -> dict[str, float]:
+    """Sizes in bytes and seconds, for a model of attribute lists and one of templates over raw columns."""
+    out: dict[str, float] = {"peer_bytes": os.path.getsize(peer)}
+    firsts = {"lists": source.features("test")[0][:1], "columns": source.load("test")[0][:1]}
+    for name, path in (("lists", lists), ("columns", columns)):
+        out[f"{name}_bytes"] = os.path.getsize(path)
+        out[f"{name}_share"] = out[f"{name}_bytes"] / out["peer_bytes"]
+        out[f"{name}_load"], out[f"{name}_first"] = seconds(path, firsts[name], repeat=repeat)
+    return out
+
+
+TASKS = {"model_file": model_file}

@@ -1,0 +1,45 @@
+"""Targets by name, and the mutant of a number: the same on every machine.
+
+models/free … models/1_templates   templates/fieldcraft …   corpora/columns …
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+from fuzz import contract, mutations, seeds
+
+MODELS = [*seeds.MODELS, *(f"1_{p.stem}" for p in sorted(seeds.FORMAT_1.glob("*.fc")))]
+TARGETS = [
+    *(f"models/{name}" for name in MODELS),
+    *(f"templates/{name}" for name in seeds.TEMPLATES),
+    *(f"corpora/{name}" for name in seeds.CORPORA),
+]
+
+
+def mutant(target: str, number: int, folder: Path) -> bytes:
+    """The content of a mutated file."""
+    kind, name = target.split("/")
+    rng = random.Random(f"{target}:{number}")
+    if kind == "models":
+        return mutations.mutate_model((folder / f"{name}.fc").read_bytes(), rng)
+    text = (seeds.TEMPLATES if kind == "templates" else seeds.CORPORA)[name]
+    data = mutations.mutate_text(text, rng).encode("utf-8", "surrogatepass")
+    if rng.random() < 0.3:
+        data = mutations.mutate_bytes(data, rng)
+    if kind == "corpora" and rng.random() < 0.1:
+        data = mutations.mutate_bytes(gzip.compress(data, mtime=0), rng)
+    return data
+
+
+def attempt(target: str, path: Path) -> str:
+    """Does with the file at ``path`` what the target says: "answered" or "refused"."""
+    kind, name = target.split("/")
+    if kind == "models":
+        return contract.model(path, seeds.input_of(name))
+    if kind == "templates":
+        return contract.templates(path, name)
+    label = {"jsonl": "ner", "columns": -1, "conllu": "upos"}.get(name)
+    return contract.corpus(path, name, label=label)
