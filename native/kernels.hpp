@@ -82,6 +82,12 @@ FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_
                                           int owner, int64_t begin, int64_t end, int P,
                                           const double* marginals, double* rows, double* gradient))
 
+// rows += scale_rows * change, weights += change / precision ([1] or [n_features]), for one owner's share.
+FIELDCRAFT_EACH_LEVEL(void apply_tokens(const TokenRows& design, const uint32_t* splits, int n_owners,
+                                        int owner, int64_t begin, int64_t end, int P, const double* change,
+                                        const double* scale_rows, const double* precision, bool one_precision,
+                                        double* rows, double* weights))
+
 FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, size_t n))
 FIELDCRAFT_EACH_LEVEL(void three_dots(const double* const* xs, const double* y, size_t n, double* out))
 FIELDCRAFT_EACH_LEVEL(void combine(const double* const* xs, const double* c, int m, size_t n, double* out))

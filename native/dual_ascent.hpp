@@ -1,0 +1,77 @@
+// Dual coordinate ascent for the likelihood with a Gaussian prior of mean zero.
+//
+// Every sequence i keeps a distribution q_i over its labelings, of which only the marginals are stored. The
+// weights are a function of them all the time,
+//
+//   w_f = (1 / precision_f) sum over i of c_i (gold counts_f - E_{q_i}[counts_f]),
+//
+// and the dual objective is D(q) = sum c_i H(q_i) - sum precision w^2 / 2 <= P(w). A step mixes q_i with what
+// the model says now, p_i:  q_i <- (1 - s) q_i + s p_i. Only the features of the sequence change.
+//
+// How far? With h_i <= H(q_i) (entropy is concave: h_i <- (1 - s) h_i + s H(p_i)) the gain of a step is
+//
+//   gain >= s c_i K_i - s^2 c_i^2 Q_i / 2     K_i = log Z_i - <theta, q_i> - h_i >= KL(q_i || p_i)
+//                                             Q_i = |E_{p_i} - E_{q_i}|^2 in the metric 1 / precision
+//
+// which s = min(1, K_i / (c_i Q_i)) makes largest. Q_i is estimated as if no two positions shared a feature;
+// `overlap`, the ratio of the true quadratic to that estimate, is measured on some groups and corrects it.
+// The sum of c_i K_i is the duality gap, P(w) - D(q), up to the weights' having moved during the pass.
+//
+// Sequences run in groups: the weights stay as they are while a group is worked on and then take all its steps
+// at once, each weight by the thread that owns it (layout.hpp), so that the result does not depend on the
+// number of threads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "training.hpp"
+
+namespace fieldcraft {
+
+class DualAscent {
+ public:
+  // The problem's design is used, and must outlive this. gold [tokens]; precision [1] or [n_features].
+  DualAscent(const ChainProblem& problem, const int32_t* gold, std::vector<double> precision);
+
+  struct Pass {
+    double gap;       // sum of c_i K_i as they were met
+    double dual;      // D, a lower bound of the objective's minimum
+    double overlap;   // see above
+  };
+  // One pass in the order of `order` [N].
+  Pass run(const int64_t* order);
+
+  // The weights that belong to the stored marginals [n_features].
+  void weights(double* out) const;
+
+  // What must be kept to go on later, as one array each.
+  struct State {
+    std::vector<float> node, pairs;  // [tokens, S], [N, S, S]
+    std::vector<double> entropy;     // [N]
+    double overlap;
+  };
+  const State& state() const { return state_; }
+  void restore(State state);
+
+  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S, int64_t n_rows, int P);
+
+ private:
+  struct Lane;
+  struct Group;
+  void work_out(Group& group, size_t k, Lane& lane);
+  void apply(const Group& group, int owner);
+  double quadratic(Group& group, Lane& lane);
+  void refresh_edges();
+  void rebuild_weights();
+
+  const ChainProblem& problem_;
+  std::vector<double> precision_;
+  State state_;
+  Buffer rows_, scale_rows_;     // [n_rows, P] weights, and 1 / precision where there is a feature
+  std::vector<double> weights_;  // [n_features] of sparse entries
+  std::vector<double> pair_weights_, pair_scale_;  // [S, S]
+  std::unique_ptr<Edges> edges_;
+};
+
+}  // namespace fieldcraft
