@@ -1,12 +1,13 @@
 #include "dual_ascent.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
+#include <stdexcept>
 
 #include "parallel.hpp"
+#include "vectormath.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -15,12 +16,20 @@ constexpr size_t kGroup = 8;         // sequences that see the same weights
 constexpr size_t kMeasured = 16;     // one group in so many is measured for overlap
 constexpr double kSmoothing = 0.25;  // weight of a new measurement
 
-double kappa() {
-  static const double k = std::getenv("KAPPA") ? std::atof(std::getenv("KAPPA")) : 1.0;
-  return k;
+std::vector<double> inverses(const double* precision, int64_t n) {
+  std::vector<double> out(n);
+  for (int64_t f = 0; f < n; ++f) {
+    if (!(precision[f] > 0) || !std::isfinite(precision[f]))
+      throw std::invalid_argument("dual ascent needs a finite, positive precision for every weight");
+    out[f] = 1 / precision[f];
+  }
+  return out;
 }
-double inverse_of(const std::vector<double>& precision, size_t f) {
-  return 1 / precision[precision.size() == 1 ? 0 : f];
+
+double mean(const std::vector<double>& x) {
+  double total = 0;
+  for (const double value : x) total += value;
+  return x.empty() ? 1 : total / static_cast<double>(x.size());
 }
 
 }  // namespace
@@ -40,72 +49,44 @@ struct DualAscent::Group {
   size_t size() const { return members.size(); }
 };
 
-DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, std::vector<double> precision)
-    : problem_(problem), precision_(std::move(precision)) {
-  const Layout& layout = problem.layout();
-  const int S = layout.S;
+DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const double* precision)
+    : problem_(problem),
+      inverse_(inverses(precision, problem.n_features())),
+      usual_inverse_(mean(inverse_)),
+      live_(problem, inverse_) {
+  const int S = problem.n_states();
+  const std::vector<int64_t>& offsets = problem.offsets();
   const int64_t N = problem.n_sequences();
   state_.node.assign(static_cast<size_t>(problem.n_tokens()) * S, 0.0f);
   state_.pairs.assign(static_cast<size_t>(N) * S * S, 0.0f);
   state_.entropy.assign(N, 0.0);
   state_.overlap = 1;
-  for (int64_t i = 0; i < N; ++i)
-    for (int64_t t = problem.offsets()[i]; t < problem.offsets()[i + 1]; ++t) {
+  for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are 0
+    for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
       state_.node[t * S + gold[t]] = 1;
-      if (t > problem.offsets()[i]) state_.pairs[(i * S + gold[t - 1]) * S + gold[t]] += 1;
+      if (t > offsets[i]) state_.pairs[(i * S + gold[t - 1]) * S + gold[t]] += 1;
     }
-  std::vector<double> inverse(layout.n_features);
-  for (size_t f = 0; f < inverse.size(); ++f) inverse[f] = inverse_of(precision_, f);
-  scale_rows_ = Buffer(static_cast<size_t>(layout.n_rows) * layout.P);
-  layout.expand(inverse.data(), scale_rows_.data(), problem.n_threads());
-  pair_scale_.resize(static_cast<size_t>(S) * S);
-  layout.shared_edges(inverse.data(), pair_scale_.data());
-  rows_ = Buffer(static_cast<size_t>(layout.n_rows) * layout.P);
-  rebuild_weights();
 }
 
-// w = (gold counts - stored expectations) / precision, from scratch.
+// The weights that belong to the stored marginals, summed anew.
 void DualAscent::rebuild_weights() {
-  const Layout& layout = problem_.layout();
-  const int S = layout.S, P = layout.P;
-  rows_.fill_zero();
-  weights_.assign(layout.n_features, 0.0);
-  pair_weights_.assign(static_cast<size_t>(S) * S, 0.0);
-  Buffer row(P);
+  const int S = problem_.n_states(), P = problem_.layout().P;
+  std::vector<double> start(problem_.empirical());
+  for (size_t f = 0; f < start.size(); ++f) start[f] *= inverse_[f];
+  live_.set(start.data());
+  Buffer change;
+  std::vector<double> pairs(static_cast<size_t>(S) * S, 0.0);
   for (int64_t i = 0; i < problem_.n_sequences(); ++i) {
     const double c = problem_.weight_of(i);
-    for (int64_t t = problem_.offsets()[i]; t < problem_.offsets()[i + 1]; ++t) {
-      for (int y = 0; y < P; ++y) row[y] = y < S ? -c * state_.node[t * S + y] : 0.0;
-      FIELDCRAFT_DISPATCH(apply_tokens, problem_.rows(), nullptr, 1, 0, t, t + 1, P, row.data(),
-                          scale_rows_.data(), precision_.data(), precision_.size() == 1, rows_.data(),
-                          weights_.data());
-    }
-    for (size_t k = 0; k < pair_weights_.size(); ++k)
-      pair_weights_[k] -= c * state_.pairs[i * pair_weights_.size() + k] * pair_scale_[k];
+    const int64_t first = problem_.offsets()[i], T = problem_.offsets()[i + 1] - first;
+    change.reserve(T * P);
+    for (int64_t t = 0; t < T; ++t)
+      for (int y = 0; y < P; ++y) change[t * P + y] = y < S ? -c * state_.node[(first + t) * S + y] : 0.0;
+    live_.add_nodes(i, change.data());
+    for (size_t k = 0; k < pairs.size(); ++k) pairs[k] -= c * state_.pairs[i * pairs.size() + k];
   }
-  const std::vector<double>& empirical = problem_.empirical();
-  std::vector<double> gold(layout.n_features);
-  for (size_t f = 0; f < gold.size(); ++f) gold[f] = empirical[f] * inverse_of(precision_, f);
-  Buffer gold_rows(rows_.size());
-  layout.expand(gold.data(), gold_rows.data(), problem_.n_threads());
-  for (size_t k = 0; k < rows_.size(); ++k) rows_[k] += gold_rows[k];
-  for (size_t f = 0; f < gold.size(); ++f) weights_[f] += gold[f];
-  std::vector<double> pairs(pair_weights_.size());
-  layout.shared_edges(gold.data(), pairs.data());
-  for (size_t k = 0; k < pairs.size(); ++k) pair_weights_[k] += pairs[k];
-  refresh_edges();
-}
-
-void DualAscent::refresh_edges() {
-  edges_ = std::make_unique<Edges>(pair_weights_.data(), problem_.layout().S);
-}
-
-void DualAscent::weights(double* out) const {
-  const Layout& layout = problem_.layout();
-  std::copy(weights_.begin(), weights_.end(), out);
-  layout.collect(rows_.data(), out, problem_.n_threads());
-  for (size_t k = 0; k < pair_weights_.size(); ++k)
-    if (layout.pair_feature[k] >= 0) out[layout.pair_feature[k]] = pair_weights_[k];
+  live_.add_pairs(pairs.data());
+  live_.refresh();
 }
 
 void DualAscent::restore(State state) {
@@ -115,122 +96,106 @@ void DualAscent::restore(State state) {
 
 // One sequence: what the model says, how far to go, and the change in its marginals.
 void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
-  const int S = problem_.layout().S, P = problem_.layout().P;
+  const int S = problem_.n_states(), P = problem_.layout().P;
   const int64_t i = group.members[k], first = problem_.offsets()[i], T = problem_.offsets()[i + 1] - first;
-  const double c = problem_.weight_of(i), inverse = 1 / precision_[0];
-  const TokenRows d = problem_.rows();
-  double* scores = group.scores.data() + group.begin[k] * P;
+  const double c = problem_.weight_of(i);
+  group.gap[k] = group.estimate[k] = 0;
   double* change = group.change.data() + group.begin[k] * P;
   double* pair_change = group.pair_change.data() + k * S * S;
+  std::fill_n(pair_change, S * S, 0.0);
+  if (T == 0 || c == 0) return std::fill_n(change, T * P, 0.0), void();
+  double* scores = group.scores.data() + group.begin[k] * P;
   float* q = state_.node.data() + first * S;
   float* q_pairs = state_.pairs.data() + i * S * S;
   lane.marginals.reserve(T * P), lane.products.reserve(static_cast<size_t>(S) * P);
   lane.products.fill_zero();
-  std::fill_n(pair_change, S * S, 0.0);
   const auto fill = [&](double* node) {
-    FIELDCRAFT_DISPATCH(score_tokens, d, rows_.data(), weights_.data(), first, first + T, S, P, node);
+    live_.score(i, node);
     std::copy_n(node, T * P, scores);
   };
-  const double log_z = lane.pass.log_partition(*edges_, nullptr, T, fill, Numerics::automatic);
   const auto sink = [&](int64_t, const double* pairs) {
     for (int x = 0; x < S; ++x)
       for (int y = 0; y < S; ++y) pair_change[x * S + y] += pairs[x * P + y];
   };
+  const Edges& edges = live_.edges();
+  const double log_z = lane.pass.log_partition(edges, nullptr, T, fill, Numerics::automatic);
   lane.pass.marginals(1.0, lane.marginals.data(), lane.products.data(), sink, false);
-  double with_q = 0, with_p = 0, size = 0;
+  const TokenRows d = problem_.rows();
+  double with_q = 0, with_p = 0, size = 0;  // <theta, q>, <theta, p>, and Q as if no feature occurred twice
   for (int64_t t = 0; t < T; ++t) {
-    const double* p = lane.marginals.data() + t * P;
+    const double *p = lane.marginals.data() + t * P, *score = scores + t * P;
+    const float* old = q + t * S;
+    double* step = change + t * P;
     double squares = 0;
     for (int y = 0; y < S; ++y) {
-      const double step = p[y] - q[t * S + y];
-      with_q += scores[t * P + y] * q[t * S + y];
-      with_p += scores[t * P + y] * p[y];
-      squares += step * step;
-      change[t * P + y] = step;
+      step[y] = p[y] - old[y];
+      with_q += score[y] * old[y];
+      with_p += score[y] * p[y];
+      squares += step[y] * step[y];
     }
-    const int64_t token = first + t;
-    size += squares * static_cast<double>(d.dense_ptr[token + 1] - d.dense_ptr[token]);
-    for (int64_t j = d.sparse_ptr[token]; j < d.sparse_ptr[token + 1]; ++j) {
-      const double step = change[t * P + problem_.sparse_label(j)];
-      size += step * step;
+    std::fill(step + S, step + P, 0.0);
+    size += squares * static_cast<double>(d.dense_ptr[first + t + 1] - d.dense_ptr[first + t]);
+    for (int64_t j = d.sparse_ptr[first + t]; j < d.sparse_ptr[first + t + 1]; ++j) {
+      const double moved = step[problem_.sparse_label(j)];
+      size += moved * moved;
     }
   }
   for (int x = 0; x < S; ++x)
     for (int y = 0; y < S; ++y) {
-      const double score = edges_->scores[x * P + y];
-      const double p = pair_change[x * S + y] + lane.products[x * P + y] * edges_->matrix[x * P + y];
-      const double step = p - q_pairs[x * S + y];
-      with_q += score * q_pairs[x * S + y];
+      const double score = edges.scores[x * P + y], old = q_pairs[x * S + y];
+      const double p = pair_change[x * S + y] + lane.products[x * P + y] * edges.matrix[x * P + y];
+      with_q += score * old;
       with_p += score * p;
-      size += step * step;
-      pair_change[x * S + y] = step;
+      size += (p - old) * (p - old);
+      pair_change[x * S + y] = p - old;
     }
-  size *= inverse;
+  size *= usual_inverse_;
   const double K = std::max(0.0, log_z - with_q - state_.entropy[i]);
-  const double s = K > 0 ? std::min(1.0, kappa() * K / (c * size * state_.overlap)) : 0.0;
+  const double s = K > 0 ? std::min(1.0, K / (c * size * state_.overlap)) : 0.0;
   state_.entropy[i] += s * (log_z - with_p - state_.entropy[i]);
+  const auto move = [&](float& stored, double& step) {  // what is stored and what moves the weights agree
+    const float now = static_cast<float>(stored + s * step);
+    step = -c * (static_cast<double>(now) - stored);
+    stored = now;
+  };
   for (int64_t t = 0; t < T; ++t)
-    for (int y = 0; y < P; ++y) {
-      double& step = change[t * P + y];
-      if (y >= S) {
-        step = 0;
-        continue;
-      }
-      float& old = q[t * S + y];
-      const float now = static_cast<float>(old + s * step);
-      step = -c * (static_cast<double>(now) - old);
-      old = now;
-    }
-  for (int k2 = 0; k2 < S * S; ++k2) {
-    const float now = static_cast<float>(q_pairs[k2] + s * pair_change[k2]);
-    pair_change[k2] = -c * (static_cast<double>(now) - q_pairs[k2]);
-    q_pairs[k2] = now;
-  }
+    for (int y = 0; y < S; ++y) move(q[t * S + y], change[t * P + y]);
+  for (int j = 0; j < S * S; ++j) move(q_pairs[j], pair_change[j]);
   group.gap[k] = c * K;
   group.estimate[k] = c * c * s * s * size;
 }
 
 void DualAscent::apply(const Group& group, int owner) {
   const int P = problem_.layout().P;
-  for (size_t k = 0; k < group.size(); ++k) {
-    const int64_t i = group.members[k];
-    FIELDCRAFT_DISPATCH(apply_tokens, problem_.rows(), problem_.splits(), problem_.n_threads(), owner,
-                        problem_.offsets()[i], problem_.offsets()[i + 1], P,
-                        group.change.data() + group.begin[k] * P, scale_rows_.data(), precision_.data(),
-                        precision_.size() == 1, rows_.data(), weights_.data());
-  }
-  if (owner != 0) return;
-  const size_t n = pair_weights_.size();
   for (size_t k = 0; k < group.size(); ++k)
-    for (size_t j = 0; j < n; ++j) pair_weights_[j] += group.pair_change[k * n + j] * pair_scale_[j];
-  refresh_edges();
+    live_.add_nodes(group.members[k], group.change.data() + group.begin[k] * P, owner);
+  if (owner != 0) return;
+  const size_t n = live_.pair_factor().size();
+  for (size_t k = 0; k < group.size(); ++k) live_.add_pairs(group.pair_change.data() + k * n);
+  live_.refresh();
 }
 
 // The true quadratic of the group's step: how much the scores moved along the change.
-double DualAscent::quadratic(Group& group, Lane& lane) {
-  const int S = problem_.layout().S, P = problem_.layout().P;
+double DualAscent::quadratic(const Group& group, Lane& lane) const {
+  const int S = problem_.n_states(), P = problem_.layout().P;
   double total = 0;
+  std::vector<double> pairs(live_.pair_factor().size(), 0.0);
   for (size_t k = 0; k < group.size(); ++k) {
-    const int64_t i = group.members[k], first = problem_.offsets()[i], T = problem_.offsets()[i + 1] - first;
+    const int64_t T = group.begin[k + 1] - group.begin[k], at = group.begin[k] * P;
     lane.marginals.reserve(T * P);
-    FIELDCRAFT_DISPATCH(score_tokens, problem_.rows(), rows_.data(), weights_.data(), first, first + T, S, P,
-                        lane.marginals.data());
-    const double *old = group.scores.data() + group.begin[k] * P, *change = group.change.data() + group.begin[k] * P;
+    live_.score(group.members[k], lane.marginals.data());
     for (int64_t t = 0; t < T; ++t)
-      for (int y = 0; y < S; ++y) total += (lane.marginals[t * P + y] - old[t * P + y]) * change[t * P + y];
-  }
-  std::vector<double> pairs(pair_weights_.size(), 0.0);
-  for (size_t k = 0; k < group.size(); ++k)
+      for (int y = 0; y < S; ++y)
+        total += (lane.marginals[t * P + y] - group.scores[at + t * P + y]) * group.change[at + t * P + y];
     for (size_t j = 0; j < pairs.size(); ++j) pairs[j] += group.pair_change[k * pairs.size() + j];
-  for (size_t j = 0; j < pairs.size(); ++j) total += pairs[j] * pairs[j] * pair_scale_[j];
+  }
+  for (size_t j = 0; j < pairs.size(); ++j) total += pairs[j] * pairs[j] * live_.pair_factor()[j];
   return total;
 }
 
 DualAscent::Pass DualAscent::run(const int64_t* order) {
-  const Layout& layout = problem_.layout();
-  const int n_threads = problem_.n_threads();
-  const size_t n = static_cast<size_t>(problem_.n_sequences()), S2 = pair_weights_.size();
-  const size_t n_groups = (n + kGroup - 1) / kGroup;
+  const int n_threads = problem_.n_threads(), P = problem_.layout().P;
+  const size_t n = static_cast<size_t>(problem_.n_sequences()), n_groups = (n + kGroup - 1) / kGroup;
   Group group;
   std::vector<Lane> lanes(n_threads);
   std::barrier here(n_threads);
@@ -241,35 +206,39 @@ DualAscent::Pass DualAscent::run(const int64_t* order) {
     group.begin.assign(1, 0);
     for (const int64_t i : group.members)
       group.begin.push_back(group.begin.back() + problem_.offsets()[i + 1] - problem_.offsets()[i]);
-    const size_t room = static_cast<size_t>(group.begin.back()) * layout.P;
-    group.scores.reserve(room), group.change.reserve(room), group.pair_change.reserve(kGroup * S2);
+    const size_t room = static_cast<size_t>(group.begin.back()) * P;
+    group.scores.reserve(room), group.change.reserve(room);
+    group.pair_change.reserve(kGroup * live_.pair_factor().size());
     next = 0;
   };
-  gather(0);
+  const auto conclude = [&](size_t g) {
+    double estimate = 0;
+    for (size_t k = 0; k < group.size(); ++k) gap += group.gap[k], estimate += group.estimate[k];
+    if (g % kMeasured == 0 && estimate > 0)
+      state_.overlap += kSmoothing * (std::max(quadratic(group, lanes[0]) / estimate, 1e-3) - state_.overlap);
+    if (g + 1 < n_groups) gather(g + 1);
+  };
+  if (n_groups > 0) gather(0);
   run_team(n_threads, [&](int thread) {
     for (size_t g = 0; g < n_groups; ++g) {
       for (size_t k = next++; k < group.size(); k = next++) work_out(group, k, lanes[thread]);
-      if (n_threads > 1) here.arrive_and_wait();
+      here.arrive_and_wait();
       apply(group, thread);
-      if (n_threads > 1) here.arrive_and_wait();
-      if (thread == 0) {
-        double estimate = 0;
-        for (size_t k = 0; k < group.size(); ++k) gap += group.gap[k], estimate += group.estimate[k];
-        if (g % kMeasured == 0 && estimate > 0) {
-          const double ratio = quadratic(group, lanes[0]) / estimate;
-          state_.overlap += kSmoothing * (std::max(ratio, 1e-3) - state_.overlap);
-        }
-        if (g + 1 < n_groups) gather(g + 1);
-      }
-      if (n_threads > 1) here.arrive_and_wait();
+      here.arrive_and_wait();
+      if (thread == 0) conclude(g);
+      here.arrive_and_wait();
     }
   });
-  std::vector<double> w(layout.n_features);
+  return {gap, dual(), state_.overlap};
+}
+
+double DualAscent::dual() const {
+  std::vector<double> w(problem_.n_features());
   weights(w.data());
-  double dual = 0;
-  for (size_t i = 0; i < n; ++i) dual += problem_.weight_of(i) * state_.entropy[i];
-  for (size_t f = 0; f < w.size(); ++f) dual -= w[f] * w[f] / (2 * inverse_of(precision_, f));
-  return {gap, dual, state_.overlap};
+  CompensatedSum total;
+  for (int64_t i = 0; i < problem_.n_sequences(); ++i) total.add(problem_.weight_of(i) * state_.entropy[i]);
+  for (size_t f = 0; f < w.size(); ++f) total.add(-w[f] * w[f] / (2 * inverse_[f]));
+  return total.total();
 }
 
 }  // namespace fieldcraft

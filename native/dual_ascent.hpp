@@ -17,33 +17,36 @@
 // `overlap`, the ratio of the true quadratic to that estimate, is measured on some groups and corrects it.
 // The sum of c_i K_i is the duality gap, P(w) - D(q), up to the weights' having moved during the pass.
 //
-// Sequences run in groups: the weights stay as they are while a group is worked on and then take all its steps
-// at once, each weight by the thread that owns it (layout.hpp), so that the result does not depend on the
-// number of threads.
+// Sequences run in groups: the weights stay as they are while a group is worked on and then take all its
+// steps at once, each weight by the thread that owns it (layout.hpp), so that the result does not depend on
+// the number of threads.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "training.hpp"
+#include "live_weights.hpp"
 
 namespace fieldcraft {
 
 class DualAscent {
  public:
-  // The problem's design is used, and must outlive this. gold [tokens]; precision [1] or [n_features].
-  DualAscent(const ChainProblem& problem, const int32_t* gold, std::vector<double> precision);
+  // The problem's design is used, and must outlive this. gold [tokens]; precision [n_features], all > 0.
+  DualAscent(const ChainProblem& problem, const int32_t* gold, const double* precision);
 
   struct Pass {
-    double gap;       // sum of c_i K_i as they were met
-    double dual;      // D, a lower bound of the objective's minimum
-    double overlap;   // see above
+    double gap;      // sum of c_i K_i as they were met
+    double dual;     // D
+    double overlap;  // see above
   };
   // One pass in the order of `order` [N].
   Pass run(const int64_t* order);
 
+  // D as it is now: a lower bound of the objective's minimum.
+  double dual() const;
+
   // The weights that belong to the stored marginals [n_features].
-  void weights(double* out) const;
+  void weights(double* out) const { live_.get(out); }
 
   // What must be kept to go on later, as one array each.
   struct State {
@@ -54,24 +57,25 @@ class DualAscent {
   const State& state() const { return state_; }
   void restore(State state);
 
-  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S, int64_t n_rows, int P);
+  // Memory that the stored marginals take.
+  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
+    return 4 * (static_cast<size_t>(n_tokens) * S + static_cast<size_t>(n_sequences) * S * S) +
+           8 * n_sequences;
+  }
 
  private:
   struct Lane;
   struct Group;
   void work_out(Group& group, size_t k, Lane& lane);
   void apply(const Group& group, int owner);
-  double quadratic(Group& group, Lane& lane);
-  void refresh_edges();
+  double quadratic(const Group& group, Lane& lane) const;
   void rebuild_weights();
 
   const ChainProblem& problem_;
-  std::vector<double> precision_;
+  std::vector<double> inverse_;  // [n_features] 1 / precision
+  double usual_inverse_;         // their mean: for the estimate of Q
+  LiveWeights live_;
   State state_;
-  Buffer rows_, scale_rows_;     // [n_rows, P] weights, and 1 / precision where there is a feature
-  std::vector<double> weights_;  // [n_features] of sparse entries
-  std::vector<double> pair_weights_, pair_scale_;  // [S, S]
-  std::unique_ptr<Edges> edges_;
 };
 
 }  // namespace fieldcraft

@@ -82,10 +82,11 @@ FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_
                                           int owner, int64_t begin, int64_t end, int P,
                                           const double* marginals, double* rows, double* gradient))
 
-// rows += scale_rows * change, weights += change / precision ([1] or [n_features]), for one owner's share.
+// rows += factor_rows * change, weights += factor * change (factor [1] or [n_features]), for one owner's
+// share.
 FIELDCRAFT_EACH_LEVEL(void apply_tokens(const TokenRows& design, const uint32_t* splits, int n_owners,
                                         int owner, int64_t begin, int64_t end, int P, const double* change,
-                                        const double* scale_rows, const double* precision, bool one_precision,
+                                        const double* factor_rows, const double* factor, bool one_factor,
                                         double* rows, double* weights))
 
 FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, size_t n))

@@ -243,8 +243,7 @@ void bind_training(nb::module_& m) {
   m.def(
       "dual_ascent",
       [](const BoundProblem& bound, In1<int32_t> gold, In1<double> precision) {
-        return new DualAscent(bound.problem, gold.data(),
-                              std::vector<double>(precision.data(), precision.data() + precision.shape(0)));
+        return new DualAscent(bound.problem, gold.data(), precision.data());
       },
       nb::keep_alive<0, 1>());
   m.def("count_features", &py_count_features, nb::arg("tokens"), nb::arg("n_attributes"),
