@@ -37,14 +37,14 @@ double mean(const std::vector<double>& x) {
 // One thread's memory.
 struct DualAscent::Lane {
   SequencePass pass;
-  Buffer marginals, products;
+  Buffer marginals, products, pairs;
 };
 
 // The sequences at hand and what they do to the weights.
 struct DualAscent::Group {
   std::vector<int64_t> members, begin;  // sequence; where its tokens begin in the buffers
   Buffer scores, change;                // [tokens of the group, P]; change: -c (new - old marginals)
-  Buffer pair_change;                   // [members, S, S]
+  Buffer pair_change;                   // [members, S, P]
   double gap[kGroup], estimate[kGroup];
   size_t size() const { return members.size(); }
 };
@@ -54,17 +54,17 @@ DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const d
       inverse_(inverses(precision, problem.n_features())),
       usual_inverse_(mean(inverse_)),
       live_(problem, inverse_) {
-  const int S = problem.n_states();
+  const int S = problem.n_states(), P = problem.layout().P;
   const std::vector<int64_t>& offsets = problem.offsets();
   const int64_t N = problem.n_sequences();
-  state_.node.assign(static_cast<size_t>(problem.n_tokens()) * S, 0.0f);
-  state_.pairs.assign(static_cast<size_t>(N) * S * S, 0.0f);
+  state_.node.assign(static_cast<size_t>(problem.n_tokens()) * P, 0.0f);
+  state_.pairs.assign(static_cast<size_t>(N) * S * P, 0.0f);
   state_.entropy.assign(N, 0.0);
   state_.overlap = 1;
   for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are 0
     for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
-      state_.node[t * S + gold[t]] = 1;
-      if (t > offsets[i]) state_.pairs[(i * S + gold[t - 1]) * S + gold[t]] += 1;
+      state_.node[t * P + gold[t]] = 1;
+      if (t > offsets[i]) state_.pairs[(i * S + gold[t - 1]) * P + gold[t]] += 1;
     }
 }
 
@@ -75,13 +75,12 @@ void DualAscent::rebuild_weights() {
   for (size_t f = 0; f < start.size(); ++f) start[f] *= inverse_[f];
   live_.set(start.data());
   Buffer change;
-  std::vector<double> pairs(static_cast<size_t>(S) * S, 0.0);
+  std::vector<double> pairs(static_cast<size_t>(S) * P, 0.0);
   for (int64_t i = 0; i < problem_.n_sequences(); ++i) {
     const double c = problem_.weight_of(i);
     const int64_t first = problem_.offsets()[i], T = problem_.offsets()[i + 1] - first;
     change.reserve(T * P);
-    for (int64_t t = 0; t < T; ++t)
-      for (int y = 0; y < P; ++y) change[t * P + y] = y < S ? -c * state_.node[(first + t) * S + y] : 0.0;
+    for (int64_t k = 0; k < T * P; ++k) change[k] = -c * state_.node[first * P + k];
     live_.add_nodes(i, change.data());
     for (size_t k = 0; k < pairs.size(); ++k) pairs[k] -= c * state_.pairs[i * pairs.size() + k];
   }
@@ -98,69 +97,56 @@ void DualAscent::restore(State state) {
 void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
   const int S = problem_.n_states(), P = problem_.layout().P;
   const int64_t i = group.members[k], first = problem_.offsets()[i], T = problem_.offsets()[i + 1] - first;
+  const size_t n_pairs = static_cast<size_t>(S) * P;
   const double c = problem_.weight_of(i);
   group.gap[k] = group.estimate[k] = 0;
   double* change = group.change.data() + group.begin[k] * P;
-  double* pair_change = group.pair_change.data() + k * S * S;
-  std::fill_n(pair_change, S * S, 0.0);
-  if (T == 0 || c == 0) return std::fill_n(change, T * P, 0.0), void();
+  double* pair_change = group.pair_change.data() + k * n_pairs;
+  if (T == 0 || c == 0) {
+    std::fill_n(change, T * P, 0.0), std::fill_n(pair_change, n_pairs, 0.0);
+    return;
+  }
   double* scores = group.scores.data() + group.begin[k] * P;
-  float* q = state_.node.data() + first * S;
-  float* q_pairs = state_.pairs.data() + i * S * S;
-  lane.marginals.reserve(T * P), lane.products.reserve(static_cast<size_t>(S) * P);
-  lane.products.fill_zero();
+  float* q = state_.node.data() + first * P;
+  float* q_pairs = state_.pairs.data() + i * n_pairs;
+  lane.marginals.reserve(T * P), lane.products.reserve(n_pairs), lane.pairs.reserve(n_pairs);
+  lane.products.fill_zero(), lane.pairs.fill_zero();
   const auto fill = [&](double* node) {
     live_.score(i, node);
-    std::copy_n(node, T * P, scores);
+    for (int64_t t = 0; t < T; ++t) {
+      std::copy_n(node + t * P, S, scores + t * P);
+      std::fill(scores + t * P + S, scores + (t + 1) * P, 0.0);
+    }
   };
   const auto sink = [&](int64_t, const double* pairs) {
-    for (int x = 0; x < S; ++x)
-      for (int y = 0; y < S; ++y) pair_change[x * S + y] += pairs[x * P + y];
+    for (size_t j = 0; j < n_pairs; ++j) lane.pairs[j] += pairs[j];
   };
   const Edges& edges = live_.edges();
   const double log_z = lane.pass.log_partition(edges, nullptr, T, fill, Numerics::automatic);
   lane.pass.marginals(1.0, lane.marginals.data(), lane.products.data(), sink, false);
-  const TokenRows d = problem_.rows();
+  for (size_t j = 0; j < n_pairs; ++j) lane.pairs[j] += lane.products[j] * edges.matrix[j];
   double with_q = 0, with_p = 0, size = 0;  // <theta, q>, <theta, p>, and Q as if no feature occurred twice
+  const TokenRows d = problem_.rows();
   for (int64_t t = 0; t < T; ++t) {
-    const double *p = lane.marginals.data() + t * P, *score = scores + t * P;
-    const float* old = q + t * S;
     double* step = change + t * P;
-    double squares = 0;
-    for (int y = 0; y < S; ++y) {
-      step[y] = p[y] - old[y];
-      with_q += score[y] * old[y];
-      with_p += score[y] * p[y];
-      squares += step[y] * step[y];
-    }
-    std::fill(step + S, step + P, 0.0);
-    size += squares * static_cast<double>(d.dense_ptr[first + t + 1] - d.dense_ptr[first + t]);
+    const Comparison row = FIELDCRAFT_DISPATCH(compare_marginals, lane.marginals.data() + t * P, q + t * P,
+                                               scores + t * P, P, step);
+    with_q += row.with_q, with_p += row.with_p;
+    size += row.squares * static_cast<double>(d.dense_ptr[first + t + 1] - d.dense_ptr[first + t]);
     for (int64_t j = d.sparse_ptr[first + t]; j < d.sparse_ptr[first + t + 1]; ++j) {
       const double moved = step[problem_.sparse_label(j)];
       size += moved * moved;
     }
   }
-  for (int x = 0; x < S; ++x)
-    for (int y = 0; y < S; ++y) {
-      const double score = edges.scores[x * P + y], old = q_pairs[x * S + y];
-      const double p = pair_change[x * S + y] + lane.products[x * P + y] * edges.matrix[x * P + y];
-      with_q += score * old;
-      with_p += score * p;
-      size += (p - old) * (p - old);
-      pair_change[x * S + y] = p - old;
-    }
-  size *= usual_inverse_;
+  const Comparison pairs = FIELDCRAFT_DISPATCH(compare_marginals, lane.pairs.data(), q_pairs,
+                                               live_.pair_scores(), n_pairs, pair_change);
+  with_q += pairs.with_q, with_p += pairs.with_p;
+  size = (size + pairs.squares) * usual_inverse_;
   const double K = std::max(0.0, log_z - with_q - state_.entropy[i]);
   const double s = K > 0 ? std::min(1.0, K / (c * size * state_.overlap)) : 0.0;
   state_.entropy[i] += s * (log_z - with_p - state_.entropy[i]);
-  const auto move = [&](float& stored, double& step) {  // what is stored and what moves the weights agree
-    const float now = static_cast<float>(stored + s * step);
-    step = -c * (static_cast<double>(now) - stored);
-    stored = now;
-  };
-  for (int64_t t = 0; t < T; ++t)
-    for (int y = 0; y < S; ++y) move(q[t * S + y], change[t * P + y]);
-  for (int j = 0; j < S * S; ++j) move(q_pairs[j], pair_change[j]);
+  FIELDCRAFT_DISPATCH(move_marginals, s, c, static_cast<size_t>(T) * P, q, change);
+  FIELDCRAFT_DISPATCH(move_marginals, s, c, n_pairs, q_pairs, pair_change);
   group.gap[k] = c * K;
   group.estimate[k] = c * c * s * s * size;
 }

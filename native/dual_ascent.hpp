@@ -50,7 +50,7 @@ class DualAscent {
 
   // What must be kept to go on later, as one array each.
   struct State {
-    std::vector<float> node, pairs;  // [tokens, S], [N, S, S]
+    std::vector<float> node, pairs;  // [tokens, P], [N, S, P], padding 0
     std::vector<double> entropy;     // [N]
     double overlap;
   };
@@ -59,8 +59,8 @@ class DualAscent {
 
   // Memory that the stored marginals take.
   static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
-    return 4 * (static_cast<size_t>(n_tokens) * S + static_cast<size_t>(n_sequences) * S * S) +
-           8 * n_sequences;
+    const size_t P = padded(S);
+    return 4 * P * (static_cast<size_t>(n_tokens) + static_cast<size_t>(n_sequences) * S) + 8 * n_sequences;
   }
 
  private:

@@ -10,8 +10,7 @@ LiveWeights::LiveWeights(const ChainProblem& problem, const std::vector<double>&
   const size_t n = static_cast<size_t>(layout.n_rows) * P_;
   rows_ = Buffer(n), factor_rows_ = Buffer(n);
   layout.expand(factor_.data(), factor_rows_.data(), problem.n_threads());
-  pair_factor_.resize(static_cast<size_t>(S_) * S_);
-  layout.shared_edges(factor_.data(), pair_factor_.data());
+  pair_factor_ = pairs_of(factor_.data());
   if (std::all_of(factor_.begin(), factor_.end(), [&](double x) { return x == factor_[0]; }))
     factor_.resize(std::min<size_t>(factor_.size(), 1));  // one number is quicker to look up
   set(std::vector<double>(layout.n_features, 0.0).data());
@@ -21,17 +20,34 @@ void LiveWeights::set(const double* weights) {
   const Layout& layout = problem_.layout();
   sparse_.assign(weights, weights + layout.n_features);
   layout.expand(weights, rows_.data(), problem_.n_threads());
-  pairs_.resize(pair_factor_.size());
-  layout.shared_edges(weights, pairs_.data());
+  pairs_ = pairs_of(weights);
   refresh();
+}
+
+// [S, P] weights of the label pairs; 0 where a pair has none.
+std::vector<double> LiveWeights::pairs_of(const double* weights) const {
+  const std::vector<int32_t>& feature = problem_.layout().pair_feature;
+  std::vector<double> out(static_cast<size_t>(S_) * P_, 0.0);
+  for (int x = 0; x < S_; ++x)
+    for (int y = 0; y < S_; ++y)
+      if (const int32_t f = feature[static_cast<size_t>(x) * S_ + y]; f >= 0) out[x * P_ + y] = weights[f];
+  return out;
+}
+
+void LiveWeights::refresh() {
+  std::vector<double> square(static_cast<size_t>(S_) * S_);
+  for (int x = 0; x < S_; ++x) std::copy_n(pairs_.data() + x * P_, S_, square.data() + x * S_);
+  edges_ = std::make_unique<Edges>(square.data(), S_);
 }
 
 void LiveWeights::get(double* weights) const {
   const Layout& layout = problem_.layout();
   std::copy(sparse_.begin(), sparse_.end(), weights);
   layout.collect(rows_.data(), weights, problem_.n_threads());
-  for (size_t k = 0; k < pairs_.size(); ++k)
-    if (layout.pair_feature[k] >= 0) weights[layout.pair_feature[k]] = pairs_[k];
+  for (int x = 0; x < S_; ++x)
+    for (int y = 0; y < S_; ++y)
+      if (const int32_t f = layout.pair_feature[static_cast<size_t>(x) * S_ + y]; f >= 0)
+        weights[f] = pairs_[x * P_ + y];
 }
 
 void LiveWeights::score(int64_t sequence, double* node) const {

@@ -1,7 +1,7 @@
 // Weights that change while sequences are worked on: what dual and stochastic optimisers share.
 //
 // The weights live where scoring reads them: dense rows [n_rows, P], a vector for the sparse entries, and the
-// label pairs [S, S]. A step is given in potential space, as a change per token and label and one per label
+// label pairs [S, P]. A step is given in potential space, as a change per token and label and one per label
 // pair, and reaches each weight times a factor of its own (0 where a row has no feature), so that a
 // Gaussian's precision or a learning rate costs nothing extra.
 //
@@ -34,13 +34,15 @@ class LiveWeights {
   // owners.
   void add_nodes(int64_t sequence, const double* change, int owner);
   void add_nodes(int64_t sequence, const double* change);  // all owners
-  // Adds factor * change [S, S]; the edges are made anew by refresh().
+  // Adds factor * change [S, P]; the edges are made anew by refresh().
   void add_pairs(const double* change);
-  void refresh() { edges_ = std::make_unique<Edges>(pairs_.data(), S_); }
+  void refresh();
 
-  const std::vector<double>& pair_factor() const { return pair_factor_; }
+  const double* pair_scores() const { return pairs_.data(); }              // [S, P], padding 0
+  const std::vector<double>& pair_factor() const { return pair_factor_; }  // [S, P]
 
  private:
+  std::vector<double> pairs_of(const double* weights) const;
   void add(int64_t sequence, const double* change, const uint32_t* splits, int n_owners, int owner);
 
   const ChainProblem& problem_;
@@ -48,7 +50,7 @@ class LiveWeights {
   std::vector<double> factor_;               // [n_features], or one that serves all
   Buffer rows_, factor_rows_;                // [n_rows, P]
   std::vector<double> sparse_;               // [n_features]
-  std::vector<double> pairs_, pair_factor_;  // [S, S]
+  std::vector<double> pairs_, pair_factor_;  // [S, P]
   std::unique_ptr<Edges> edges_;
 };
 
