@@ -19,14 +19,13 @@ constexpr double kSmoothing = 0.25;  // weight of a new measurement
 std::vector<double> inverses(const double* precision, int64_t n) {
   std::vector<double> out(n);
   for (int64_t f = 0; f < n; ++f) {
-    if (!(precision[f] > 0) || !std::isfinite(precision[f]))
-      throw std::invalid_argument("dual ascent needs a finite, positive precision for every weight");
+    if (!(precision[f] > 0)) throw std::invalid_argument("dual ascent needs a penalty on every weight");
     out[f] = 1 / precision[f];
   }
   return out;
 }
 
-double mean(const std::vector<double>& x) {
+double mean_of(const std::vector<double>& x) {
   double total = 0;
   for (const double value : x) total += value;
   return x.empty() ? 1 : total / static_cast<double>(x.size());
@@ -49,10 +48,12 @@ struct DualAscent::Group {
   size_t size() const { return members.size(); }
 };
 
-DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const double* precision)
+DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const double* mean,
+                       const double* precision)
     : problem_(problem),
+      mean_(mean, mean + problem.n_features()),
       inverse_(inverses(precision, problem.n_features())),
-      usual_inverse_(mean(inverse_)),
+      usual_inverse_(mean_of(inverse_)),
       live_(problem, inverse_) {
   const int S = problem.n_states(), P = problem.layout().P;
   const std::vector<int64_t>& offsets = problem.offsets();
@@ -61,36 +62,20 @@ DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const d
   state_.pairs.assign(static_cast<size_t>(N) * S * P, 0.0f);
   state_.entropy.assign(N, 0.0);
   state_.overlap = 1;
-  for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are 0
+  live_.set(mean_.data());
+  for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are their means
     for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
       state_.node[t * P + gold[t]] = 1;
       if (t > offsets[i]) state_.pairs[(i * S + gold[t - 1]) * P + gold[t]] += 1;
     }
 }
 
-// The weights that belong to the stored marginals, summed anew.
-void DualAscent::rebuild_weights() {
-  const int S = problem_.n_states(), P = problem_.layout().P;
-  std::vector<double> start(problem_.empirical());
-  for (size_t f = 0; f < start.size(); ++f) start[f] *= inverse_[f];
-  live_.set(start.data());
-  Buffer change;
-  std::vector<double> pairs(static_cast<size_t>(S) * P, 0.0);
-  for (int64_t i = 0; i < problem_.n_sequences(); ++i) {
-    const double c = problem_.weight_of(i);
-    const int64_t first = problem_.offsets()[i], T = problem_.offsets()[i + 1] - first;
-    change.reserve(T * P);
-    for (int64_t k = 0; k < T * P; ++k) change[k] = -c * state_.node[first * P + k];
-    live_.add_nodes(i, change.data());
-    for (size_t k = 0; k < pairs.size(); ++k) pairs[k] -= c * state_.pairs[i * pairs.size() + k];
-  }
-  live_.add_pairs(pairs.data());
-  live_.refresh();
-}
-
-void DualAscent::restore(State state) {
+void DualAscent::restore(State state, const double* weights) {
+  if (state.node.size() != state_.node.size() || state.pairs.size() != state_.pairs.size() ||
+      state.entropy.size() != state_.entropy.size())
+    throw std::invalid_argument("the state of a dual ascent is of other data");
   state_ = std::move(state);
-  rebuild_weights();
+  live_.set(weights);
 }
 
 // One sequence: what the model says, how far to go, and the change in its marginals.
@@ -223,7 +208,8 @@ double DualAscent::dual() const {
   weights(w.data());
   CompensatedSum total;
   for (int64_t i = 0; i < problem_.n_sequences(); ++i) total.add(problem_.weight_of(i) * state_.entropy[i]);
-  for (size_t f = 0; f < w.size(); ++f) total.add(-w[f] * w[f] / (2 * inverse_[f]));
+  for (size_t f = 0; f < w.size(); ++f)
+    if (inverse_[f] > 0) total.add(-(w[f] * w[f] - mean_[f] * mean_[f]) / (2 * inverse_[f]));
   return total.total();
 }
 

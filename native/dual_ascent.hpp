@@ -1,11 +1,11 @@
-// Dual coordinate ascent for the likelihood with a Gaussian prior of mean zero.
+// Dual coordinate ascent for the likelihood with a Gaussian prior.
 //
 // Every sequence i keeps a distribution q_i over its labelings, of which only the marginals are stored. The
 // weights are a function of them all the time,
 //
-//   w_f = (1 / precision_f) sum over i of c_i (gold counts_f - E_{q_i}[counts_f]),
+//   w_f = mean_f + (1 / precision_f) sum over i of c_i (gold counts_f - E_{q_i}[counts_f]),
 //
-// and the dual objective is D(q) = sum c_i H(q_i) - sum precision w^2 / 2 <= P(w). A step mixes q_i with what
+// and the dual objective is D(q) = sum c_i H(q_i) - sum precision (w^2 - mean^2) / 2 <= P(w). A step mixes q_i with what
 // the model says now, p_i:  q_i <- (1 - s) q_i + s p_i. Only the features of the sequence change.
 //
 // How far? With h_i <= H(q_i) (entropy is concave: h_i <- (1 - s) h_i + s H(p_i)) the gain of a step is
@@ -31,8 +31,12 @@ namespace fieldcraft {
 
 class DualAscent {
  public:
-  // The problem's design is used, and must outlive this. gold [tokens]; precision [n_features], all > 0.
-  DualAscent(const ChainProblem& problem, const int32_t* gold, const double* precision);
+  // The problem's design is used, and must outlive this. gold [tokens]; mean, precision [n_features];
+  // a precision is > 0, and infinite for a weight that must stay at its mean.
+  DualAscent(const ChainProblem& problem, const int32_t* gold, const double* mean, const double* precision);
+
+  int64_t n_sequences() const { return problem_.n_sequences(); }
+  int64_t n_features() const { return problem_.n_features(); }
 
   struct Pass {
     double gap;      // sum of c_i K_i as they were met
@@ -48,14 +52,14 @@ class DualAscent {
   // The weights that belong to the stored marginals [n_features].
   void weights(double* out) const { live_.get(out); }
 
-  // What must be kept to go on later, as one array each.
+  // What must be kept, besides the weights, to go on later bit for bit.
   struct State {
     std::vector<float> node, pairs;  // [tokens, P], [N, S, P], padding 0
     std::vector<double> entropy;     // [N]
     double overlap;
   };
   const State& state() const { return state_; }
-  void restore(State state);
+  void restore(State state, const double* weights);
 
   // Memory that the stored marginals take.
   static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
@@ -69,10 +73,9 @@ class DualAscent {
   void work_out(Group& group, size_t k, Lane& lane);
   void apply(const Group& group, int owner);
   double quadratic(const Group& group, Lane& lane) const;
-  void rebuild_weights();
 
   const ChainProblem& problem_;
-  std::vector<double> inverse_;  // [n_features] 1 / precision
+  std::vector<double> mean_, inverse_;  // [n_features]; 1 / precision
   double usual_inverse_;         // their mean: for the estimate of Q
   LiveWeights live_;
   State state_;

@@ -12,7 +12,8 @@ namespace {
 std::vector<double> inverses(const double* precision, int64_t n) {
   std::vector<double> out(n);
   for (int64_t f = 0; f < n; ++f) {
-    if (!(precision[f] > 0)) throw std::invalid_argument("a dual needs a positive precision for every weight");
+    if (!(precision[f] > 0))
+      throw std::invalid_argument("a dual needs a positive precision for every weight");
     out[f] = 1 / precision[f];
   }
   return out;
@@ -63,7 +64,7 @@ double DualPoint::value(int64_t i, const double* scores, const int32_t* labels) 
 }
 
 void DualPoint::clear(int64_t i, Move& move) const {
-  const size_t n = static_cast<size_t>(length(i)) * P(), m = static_cast<size_t>(S()) * S();
+  const size_t n = static_cast<size_t>(length(i)) * P(), m = static_cast<size_t>(S()) * P();
   move.node.reserve(n), move.pairs.reserve(m);
   std::fill_n(move.node.data(), n, 0.0);
   std::fill_n(move.pairs.data(), m, 0.0);
@@ -72,7 +73,7 @@ void DualPoint::clear(int64_t i, Move& move) const {
 void DualPoint::add_labelling(int64_t i, const int32_t* labels, double amount, Move& move) const {
   for (int64_t t = 0; t < length(i); ++t) {
     move.node[t * P() + labels[t]] += amount;
-    if (t > 0) move.pairs[static_cast<size_t>(labels[t - 1]) * S() + labels[t]] += amount;
+    if (t > 0) move.pairs[static_cast<size_t>(labels[t - 1]) * P() + labels[t]] += amount;
   }
 }
 
@@ -84,7 +85,7 @@ double DualPoint::make(int64_t i, const Move& move, const double* scores, Buffer
   double total = 0;
   for (int64_t t = 0; t < T; ++t)
     for (int64_t k = t * P(); k < t * P() + S(); ++k) total += (after[k] - scores[k]) * move.node[k];
-  for (int k = 0; k < S() * S(); ++k) total += move.pairs[k] * move.pairs[k] * live_.pair_factor()[k];
+  for (int k = 0; k < S() * P(); ++k) total += move.pairs[k] * move.pairs[k] * live_.pair_factor()[k];
   return total;
 }
 
@@ -92,7 +93,7 @@ void DualPoint::settle(int64_t i, Move& move, double share) {
   if (share != 1) {
     for (int64_t k = 0; k < length(i) * P(); ++k) move.node[k] *= share - 1;
     live_.add_nodes(i, move.node.data());
-    for (int k = 0; k < S() * S(); ++k) move.pairs[k] *= share;
+    for (int k = 0; k < S() * P(); ++k) move.pairs[k] *= share;
   }
   if (share == 0) return;
   live_.add_pairs(move.pairs.data());
@@ -111,6 +112,23 @@ double DualPoint::search(int64_t i, Move& move, double slope, double most, doubl
 void DualPoint::add(int64_t i, const Move& move) {
   live_.add_nodes(i, move.node.data());
   live_.add_pairs(move.pairs.data());
+}
+
+void DualPoint::rebuild(const std::vector<double>& node, const std::vector<double>& pairs) {
+  reset();
+  Move move;
+  for (int64_t i = 0; i < n_sequences(); ++i) {
+    const double c = weight_of(i);
+    if (c == 0) continue;
+    clear(i, move);
+    add_labelling(i, gold(i), c, move);
+    for (int64_t t = 0; t < length(i); ++t)
+      for (int y = 0; y < S(); ++y) move.node[t * P() + y] -= c * node[(first(i) + t) * S() + y];
+    for (int x = 0; x < S(); ++x)
+      for (int y = 0; y < S(); ++y) move.pairs[x * P() + y] -= c * pairs[(i * S() + x) * S() + y];
+    add(i, move);
+  }
+  ready();
 }
 
 double DualPoint::penalty() const {

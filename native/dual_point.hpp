@@ -1,7 +1,7 @@
 // A point of a dual problem: distributions over labelings, and the weights that belong to them.
 //
-//   primal   sum of c_i max over y of (theta(y) + cost(y) - theta(gold))  +  sum of precision (w - mean)^2 / 2
-//   dual     sum of c_i E_{q_i}[cost]  -  sum of precision v (mean + v / 2),      w = mean + v
+//   primal   sum of c_i max over y of (theta(y) + cost(y) - theta(gold))  +  sum of precision (w - mean)^2 /
+//   2 dual     sum of c_i E_{q_i}[cost]  -  sum of precision v (mean + v / 2),      w = mean + v
 //            v_f = (1 / precision_f) sum over i of c_i (gold counts_f - E_{q_i}[counts_f])
 //
 // (For the likelihood the entropy of q_i takes the place of the expected cost.) How q_i is kept differs from
@@ -25,7 +25,7 @@ namespace fieldcraft {
 
 struct Move {
   Buffer node;   // [T, P], padding 0
-  Buffer pairs;  // [S, S]
+  Buffer pairs;  // [S, P], padding 0
 };
 
 class DualPoint {
@@ -75,6 +75,9 @@ class DualPoint {
   void reset() { live_.set(mean_.data()); }
   void add(int64_t i, const Move& move);
   void ready() { live_.refresh(); }
+  // The same for marginals of all sequences, node [tokens, S] and pairs [N, S, S]: no rounding of earlier
+  // steps is left in the weights, and whoever has the marginals has the same bits.
+  void rebuild(const std::vector<double>& node, const std::vector<double>& pairs);
 
   // The dual's second term, sum of precision v (mean + v / 2).
   double penalty() const;

@@ -21,23 +21,6 @@ FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : point_(std::move(point)
     }
 }
 
-// The weights that belong to the marginals, summed anew: no rounding of many steps is left in them, and a
-// restored state goes on with the same bits.
-void FrankWolfe::rebuild() {
-  const int S = point_.S(), P = point_.P();
-  point_.reset();
-  for (int64_t i = 0; i < point_.n_sequences(); ++i) {
-    const double c = point_.weight_of(i);
-    point_.clear(i, move_);
-    point_.add_labelling(i, point_.gold(i), c, move_);
-    for (int64_t t = 0; t < point_.length(i); ++t)
-      for (int y = 0; y < S; ++y) move_.node[t * P + y] -= c * state_.node[(point_.first(i) + t) * S + y];
-    for (int k = 0; k < S * S; ++k) move_.pairs[k] -= c * state_.pairs[i * S * S + k];
-    point_.add(i, move_);
-  }
-  point_.ready();
-}
-
 double FrankWolfe::visit(int64_t i) {
   const int S = point_.S(), P = point_.P();
   const int64_t T = point_.length(i);
@@ -59,12 +42,26 @@ double FrankWolfe::visit(int64_t i) {
   for (int x = 0; x < S; ++x)
     for (int y = 0; y < S; ++y) {
       now += edges.scores[x * P + y] * pairs[x * S + y];
-      move_.pairs[x * S + y] = c * pairs[x * S + y];
+      move_.pairs[x * P + y] = c * pairs[x * S + y];
     }
   point_.add_labelling(i, worst_.data(), -c, move_);
   const double gap = best - now;
+  state_.steps += 1;
   if (!(gap > 0)) return 0;
+  const size_t n_node = static_cast<size_t>(T) * P, n_pairs = static_cast<size_t>(S) * P;
+  if (late_) {
+    whole_.node.reserve(n_node), whole_.pairs.reserve(n_pairs);
+    std::copy_n(move_.node.data(), n_node, whole_.node.data());
+    std::copy_n(move_.pairs.data(), n_pairs, whole_.pairs.data());
+  }
   const double s = point_.search(i, move_, c * gap, 1.0, scores_.data());
+  if (late_) {
+    const double amount = s * state_.steps * (state_.steps - 1) / 2;
+    for (size_t k = 0; k < n_node; ++k) whole_.node[k] *= amount;
+    for (size_t k = 0; k < n_pairs; ++k) whole_.pairs[k] *= amount;
+    late_->add_nodes(i, whole_.node.data());
+    late_->add_pairs(whole_.pairs.data());
+  }
   for (int64_t k = 0; k < T * S; ++k) node[k] *= 1 - s;
   for (int k = 0; k < S * S; ++k) pairs[k] *= 1 - s;
   for (int64_t t = 0; t < T; ++t) {
@@ -76,10 +73,35 @@ double FrankWolfe::visit(int64_t i) {
 }
 
 double FrankWolfe::run(const int64_t* order) {
-  rebuild();
+  point_.rebuild(state_.node, state_.pairs);
   double gap = 0;
   for (int64_t k = 0; k < point_.n_sequences(); ++k) gap += visit(order[k]);
   return gap;
+}
+
+void FrankWolfe::average(double* out) const {
+  weights(out);
+  if (!late_ || state_.steps == 0) return;
+  std::vector<double> late(point_.problem().n_features());
+  late_->get(late.data());
+  const double share = 2 / (state_.steps * (state_.steps + 1));
+  for (size_t f = 0; f < late.size(); ++f) out[f] -= share * late[f];
+}
+
+FrankWolfe::State FrankWolfe::state() const {
+  State out = state_;
+  if (late_) {
+    out.late.resize(point_.problem().n_features());
+    late_->get(out.late.data());
+  }
+  return out;
+}
+
+void FrankWolfe::restore(State state) {
+  state_ = std::move(state);
+  if (late_) late_->set(state_.late.data());
+  state_.late.clear();
+  point_.rebuild(state_.node, state_.pairs);
 }
 
 double FrankWolfe::dual() const {

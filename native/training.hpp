@@ -55,6 +55,9 @@ class ChainProblem {
   const std::vector<int64_t>& offsets() const { return offsets_; }
   TokenRows rows() const { return rows_.view(); }
   uint32_t sparse_label(int64_t entry) const { return rows_.label(entry); }
+  uint32_t sparse_feature(int64_t entry) const { return rows_.feature(entry); }
+  const EncodedTokens& tokens() const { return tokens_; }  // only if needs_tokens()
+  const Objective& objective() const { return objective_; }
   const uint32_t* splits() const { return splits_.data(); }
   int n_threads() const { return n_threads_; }
   double weight_of(int64_t sequence) const {

@@ -1,7 +1,6 @@
 // The feature index from counts, the fused training problem, and vector work for the optimisers.
 #include "training.hpp"
 
-#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 
 #include <optional>
@@ -9,7 +8,6 @@
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
 #include "bind/problem.hpp"
-#include "dual_ascent.hpp"
 #include "index.hpp"
 #include "vectormath.hpp"
 
@@ -227,20 +225,6 @@ void bind_training(nb::module_& m) {
       .def_prop_ro("bytes", [](const BoundProblem& b) { return b.problem.bytes(); })
       .def_prop_ro("empirical",
                    [](const BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
-  nb::class_<DualAscent>(m, "DualAscent")
-      .def("run",
-           [](DualAscent& self, In1<int64_t> order) {
-             nb::gil_scoped_release unlocked;
-             const DualAscent::Pass pass = self.run(order.data());
-             return std::array<double, 3>{pass.gap, pass.dual, pass.overlap};
-           })
-      .def("weights", [](const DualAscent& self, Mut1<double> out) { self.weights(out.data()); });
-  m.def(
-      "dual_ascent",
-      [](const BoundProblem& bound, In1<int32_t> gold, In1<double> precision) {
-        return new DualAscent(bound.problem, gold.data(), precision.data());
-      },
-      nb::keep_alive<0, 1>());
   m.def("count_features", &py_count_features, nb::arg("tokens"), nb::arg("n_attributes"),
         nb::arg("on_edge").none(), nb::arg("gold"), nb::arg("n_states"), nb::arg("all_states"),
         nb::arg("all_transitions"), nb::arg("edge_bias"), nb::arg("min_count"));
