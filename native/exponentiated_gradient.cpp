@@ -9,8 +9,9 @@
 namespace fieldcraft {
 namespace {
 
-constexpr double kFloor = 140;    // of the spread of a row of parameters
-constexpr double kHeadStart = 5;  // of the gold labels at first, above log S
+constexpr double kFloor = 1000;    // of the spread of a row of parameters
+constexpr double kSettled = 1e-6;  // a gap of theta + cost
+constexpr double kHeadStart = 5;   // of the gold labels at first, above log S
 constexpr double kLeastRate = 1e-12, kMostRate = 20;
 constexpr double kGrowth = 1.3;      // of a rate, at the most, from one visit to the next
 constexpr double kRounding = 1e-13;  // a fall of so little is none: sequences that have settled
@@ -109,6 +110,18 @@ void ExponentiatedGradient::propose(int64_t i, double rate) {
   lift(pairs_.data(), S * S);
 }
 
+// Does no labelling violate the margin: parameters would only grow, and nothing else change.
+bool ExponentiatedGradient::settled(int64_t i) {
+  const int S = point_.S(), P = point_.P();
+  const int64_t T = point_.length(i);
+  worst_.resize(T);
+  double gap = point_.worst(i, scores_.data(), pass_, worst_.data()) - term_[i];
+  for (int64_t t = 0; t < T; ++t) gap -= dot(scores_.data() + t * P, &mu_node_[(point_.first(i) + t) * S], S);
+  for (int x = 0; x < S; ++x)
+    gap -= dot(point_.edges().scores.data() + x * P, &mu_pairs_[(i * S + x) * S], S);
+  return gap <= kSettled;
+}
+
 void ExponentiatedGradient::visit(int64_t i) {
   const int S = point_.S(), P = point_.P();
   const int64_t T = point_.length(i);
@@ -117,6 +130,7 @@ void ExponentiatedGradient::visit(int64_t i) {
   const double *mu = mu_node_.data() + point_.first(i) * S, *mu_pairs = mu_pairs_.data() + i * S * S;
   scores_.reserve(static_cast<size_t>(T) * P);
   point_.score(i, scores_.data());
+  if (!entropic_ && settled(i)) return;
   double& rate = state_.rate[i];
   for (int trial = 0; trial < kTrials; ++trial) {
     propose(i, rate);

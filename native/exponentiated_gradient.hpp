@@ -10,8 +10,8 @@
 //
 // A step that would lower the dual is tried again with a smaller eta; each sequence keeps its own, and it
 // follows the ratio of the linear to the quadratic part of the rise (1 where a step is as long as it should
-// be). Parameters far below the largest of their row (kFloor) are lifted: probabilities of e^-kFloor stay 0
-// to double precision, and the scaled recursions stay safe.
+// be). Sequences that no labelling violates are left alone, and parameters far below the largest of their row
+// (kFloor) are lifted: without bounds the margin's would grow for ever.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +54,7 @@ class ExponentiatedGradient {
   void infer(int64_t i, const double* node, const double* pairs, Marginals& out);
   void store(int64_t i, const Marginals& marginals);
   void propose(int64_t i, double rate);
+  bool settled(int64_t i);
   void visit(int64_t i);
   void infer_all();
 
@@ -66,6 +67,7 @@ class ExponentiatedGradient {
   Buffer node_, pairs_;  // the lambda that is tried
   Marginals found_;
   Move move_;
+  std::vector<int32_t> worst_;
 };
 
 }  // namespace fieldcraft

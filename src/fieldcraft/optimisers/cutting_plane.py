@@ -53,6 +53,7 @@ class CuttingPlane(DualOptimiser):
     passes: int = 20
 
     name: ClassVar[str] = "cutting_plane"
+    most_tokens: ClassVar[float] = 300_000
 
     def check(self) -> None:
         super().check()

@@ -48,6 +48,7 @@ class DualOptimiser:
     tolerance: ClassVar[float] = 0.0
     objective_tolerance: ClassVar[float] = -math.inf
     period: ClassVar[int] = 1
+    most_tokens: ClassVar[float] = math.inf  # larger corpora are refused
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
@@ -66,9 +67,8 @@ class DualOptimiser:
                 )
 
     def fits(self, size: Any) -> bool:
-        """Is it meant for a training of this size; what it needs beyond is refused by ``start``."""
-        del size
-        return True
+        """Is it meant for a training of this size; memory beyond the budget is refused by ``start``."""
+        return bool(size.tokens <= self.most_tokens)
 
     def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> DualProblem:
         """What is minimised, with its dual; options are those of DualProblem."""

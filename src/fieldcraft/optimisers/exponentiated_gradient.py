@@ -31,6 +31,7 @@ class ExponentiatedGradient(DualOptimiser):
     budget: int = 512
 
     name: ClassVar[str] = "exponentiated_gradient"
+    most_tokens: ClassVar[float] = 300_000
 
     def check(self) -> None:
         super().check()

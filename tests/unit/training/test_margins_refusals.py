@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -76,3 +77,13 @@ def test_more_memory_than_the_budget(method: str) -> None:
     small = replace(METHODS[method], budget=1)  # type: ignore[call-arg]
     with pytest.raises(InputError, match=rf"{small.name} needs \d+ MB .* budget of 1 MB; raise it"):
         small.start(small.problem(given.design, 40, given.prior), np.zeros(0))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_corpora_that_are_too_large(method: str) -> None:
+    class Size(NamedTuple):
+        tokens: int
+
+    assert METHODS[method].fits(Size(300_000))
+    small = isinstance(METHODS[method], (ExponentiatedGradient, CuttingPlane))
+    assert METHODS[method].fits(Size(300_001)) is not small
