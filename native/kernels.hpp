@@ -27,6 +27,11 @@ struct Spread {
   bool forbidden;
 };
 
+// What dual ascent wants to know of a row, see kernels/dual.cpp.
+struct Comparison {
+  double with_q, with_p, squares;
+};
+
 // A sparse entry: the weight's id and its label, in one word where they fit (24 and 8 bits), else in two.
 template <bool Wide>
 struct Entry {
@@ -83,6 +88,17 @@ FIELDCRAFT_EACH_LEVEL(void score_tokens(const TokenRows& design, const double* r
 FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_t* splits, int n_owners,
                                           int owner, int64_t begin, int64_t end, int P,
                                           const double* marginals, double* rows, double* gradient))
+
+// rows += factor_rows * change, weights += factor * change (factor [1] or [n_features]), for one owner's
+// share.
+FIELDCRAFT_EACH_LEVEL(void apply_tokens(const TokenRows& design, const uint32_t* splits, int n_owners,
+                                        int owner, int64_t begin, int64_t end, int P, const double* change,
+                                        const double* factor_rows, const double* factor, bool one_factor,
+                                        double* rows, double* weights))
+
+FIELDCRAFT_EACH_LEVEL(Comparison compare_marginals(const double* p, const float* q, const double* score,
+                                                   size_t n, double* step))
+FIELDCRAFT_EACH_LEVEL(void move_marginals(double s, double c, size_t n, float* q, double* step))
 
 FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, size_t n))
 FIELDCRAFT_EACH_LEVEL(void three_dots(const double* const* xs, const double* y, size_t n, double* out))

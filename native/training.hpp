@@ -52,6 +52,20 @@ class ChainProblem {
   int64_t n_tokens() const { return offsets_.back(); }
   int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   const std::vector<double>& empirical() const { return empirical_; }
+
+  // The design, for those who go through it in another way.
+  const Layout& layout() const { return layout_; }
+  const std::vector<int64_t>& offsets() const { return offsets_; }
+  TokenRows rows() const { return rows_.view(); }
+  uint32_t sparse_label(int64_t entry) const { return rows_.label(entry); }
+  uint32_t sparse_feature(int64_t entry) const { return rows_.feature(entry); }
+  const EncodedTokens& tokens() const { return tokens_; }  // only if needs_tokens()
+  const Objective& objective() const { return objective_; }
+  const uint32_t* splits() const { return splits_.data(); }
+  int n_threads() const { return n_threads_; }
+  double weight_of(int64_t sequence) const {
+    return sequence_weights_.empty() ? 1.0 : sequence_weights_[sequence];
+  }
   size_t bytes() const;  // held between calls
 
  private:
@@ -77,10 +91,6 @@ class ChainProblem {
   void scatter(Sweep& sweep, const Round& round, int owner, int slot);
   void sweep_rounds(Sweep& sweep, int thread);
   double edge_total(const Sweep& sweep, int x, int y) const;
-
-  double weight_of(int64_t sequence) const {
-    return sequence_weights_.empty() ? 1.0 : sequence_weights_[sequence];
-  }
 
   Layout layout_;
   EncodedTokens tokens_;

@@ -8,6 +8,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
+#include "bind/problem.hpp"
 #include "index.hpp"
 #include "vectormath.hpp"
 
@@ -41,12 +42,6 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
                         give(std::move(found.label)), give(std::move(found.count)),
                         give(std::move(found.family)));
 }
-
-// Keeps the arrays of its tokens alive only where it goes on reading them.
-struct BoundProblem {
-  ChainProblem problem;
-  std::optional<Tokens> kept;
-};
 
 BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,
                            std::optional<In1<double>> sequence_weights, int n_jobs) {

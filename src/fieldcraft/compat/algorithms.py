@@ -3,7 +3,7 @@
     c1 sum |w| + c2 sum w^2  =  sum |w| / scale + w^2 / (2 variance)    scale = 1 / c1, variance = 1 / (2 c2)
 
 One row of ALGORITHMS per algorithm: its parameters, and what turns their values into settings of
-ChainCRF. A row without the latter is known by name and refused when training starts.
+ChainCRF.
 Hazard: CRFsuite reads ``max_iterations=0`` as "no limit" and ``period=0`` as "no test of the objective".
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from fieldcraft.errors import InputError
-from fieldcraft.optimisers import LBFGS, OWLQN
+from fieldcraft.optimisers import AROW, LBFGS, OWLQN, SGD, AveragedPerceptron, PassiveAggressive
 from fieldcraft.priors import ElasticNet, Gaussian, Laplacian, Prior
 
 UNLIMITED = 2**31 - 1  # what CRFsuite shows where there is no limit
@@ -31,11 +31,11 @@ class Parameter(NamedTuple):
 
 
 class Algorithm(NamedTuple):
-    """A row of the table: parameters by name; their values -> settings of ChainCRF, None if not here yet."""
+    """A row of the table: parameters by name; their values -> settings of ChainCRF."""
 
     title: str
     parameters: Mapping[str, Parameter]
-    settings: Callable[[Settings], Settings] | None = None
+    settings: Callable[[Settings], Settings]
 
 
 def _flag(value: Any) -> bool:
@@ -61,6 +61,63 @@ def _lbfgs(given: Settings) -> Settings:
             objective_tolerance=given["delta"] if tested else -1.0,  # the objective never doubles
             period=given["period"] if tested else 1,
             max_trials=given["max_linesearch"],
+        ),
+    }
+
+
+def _l2sgd(given: Settings) -> Settings:
+    """Penalised likelihood by SGD; the number of good candidates has no effect."""
+    tested = given["period"] != 0
+    return {
+        "prior": _prior(0.0, given["c2"]),
+        "optimiser": SGD(
+            max_iterations=given["max_iterations"],
+            objective_tolerance=given["delta"] if tested else -1.0,
+            period=given["period"] if tested else 1,
+            first_rate=given["calibration.eta"],
+            factor=given["calibration.rate"],
+            sample=max(1, int(given["calibration.samples"])),
+            max_trials=given["calibration.max_trials"],
+        ),
+    }
+
+
+def _ap(given: Settings) -> Settings:
+    return {
+        "prior": None,
+        "optimiser": AveragedPerceptron(max_iterations=given["max_iterations"], least_loss=given["epsilon"]),
+    }
+
+
+VARIANTS = {0: "PA", 1: "PA-I", 2: "PA-II"}
+
+
+def _pa(given: Settings) -> Settings:
+    if given["type"] not in VARIANTS:
+        raise InputError(f"type is {given['type']}; it must be 0, 1 or 2")
+    return {
+        "prior": None,
+        "optimiser": PassiveAggressive(
+            max_iterations=given["max_iterations"],
+            least_loss=given["epsilon"],
+            variant=VARIANTS[given["type"]],
+            c=given["c"],
+            cost="root" if given["error_sensitive"] else "one",
+            average="uniform" if given["averaging"] else None,
+        ),
+    }
+
+
+def _arow(given: Settings) -> Settings:
+    return {
+        "prior": None,
+        "optimiser": AROW(
+            max_iterations=given["max_iterations"],
+            least_loss=given["epsilon"],
+            variance=given["variance"],
+            gamma=given["gamma"],
+            cost="hamming",
+            average=None,
         ),
     }
 
@@ -117,11 +174,12 @@ ALGORITHMS: dict[str, Algorithm] = {
             "calibration.eta": Parameter(float, 0.1, "The learning rate that calibration starts from."),
             "calibration.rate": Parameter(float, 2.0, "Factor between the learning rates that are tried."),
             "calibration.samples": Parameter(float, 1000.0, "Sequences that calibration looks at."),
-            "calibration.candidates": Parameter(int, 10, "Good learning rates after which it ends."),
+            "calibration.candidates": Parameter(int, 10, "Checked, but without effect."),
             "calibration.max_trials": Parameter(int, 20, "Learning rates that it tries at the most."),
         },
+        _l2sgd,
     ),
-    "ap": Algorithm("averaged perceptron", {**_FEATURES, **_PASSES, **_EPSILON}),
+    "ap": Algorithm("averaged perceptron", {**_FEATURES, **_PASSES, **_EPSILON}, _ap),
     "pa": Algorithm(
         "passive-aggressive",
         {
@@ -133,6 +191,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             **_PASSES,
             **_EPSILON,
         },
+        _pa,
     ),
     "arow": Algorithm(
         "adaptive regularisation of weights",
@@ -143,6 +202,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             **_PASSES,
             **_EPSILON,
         },
+        _arow,
     ),
 }
 ALIASES = {"averaged-perceptron": "ap", "passive-aggressive": "pa"}
@@ -186,9 +246,6 @@ def read_value(algorithm: str, name: str, value: Any) -> Any:
 def chain_settings(algorithm: str, given: Settings) -> Settings:
     """The settings of ChainCRF that do what ``algorithm`` does with all its parameters ``given``."""
     row = ALGORITHMS[algorithm]
-    if row.settings is None:
-        here = ", ".join(name for name, other in ALGORITHMS.items() if other.settings)
-        raise InputError(f"algorithm={algorithm!r} ({row.title}) is not here yet; use one of: {here}")
     least = given["feature.minfreq"]
     if not math.isfinite(least):
         raise InputError(f"feature.minfreq is {least}; it must be a finite number")

@@ -50,7 +50,7 @@ class CRF(Estimator):
 
     Parameters
     ----------
-    algorithm : "lbfgs"; "l2sgd", "ap", "pa" and "arow" are refused by ``fit``
+    algorithm : "lbfgs", "l2sgd", "ap", "pa" or "arow"
     min_freq : features seen less often get no weight (0)
     all_possible_states, all_possible_transitions : weights also for what training does not show (False)
     c1, c2 : strengths of the penalties on absolute (0) and squared (1) weights

@@ -242,13 +242,9 @@ def test_zero_values_support_features() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            {"algorithm": "l2sgd"},
-            r"algorithm='l2sgd' \(stochastic gradient descent\) is not here yet; use one of: lbfgs",
-        ),
-        ({"algorithm": "ap"}, "averaged perceptron"),
-        ({"algorithm": "pa", "pa_type": 2}, "passive-aggressive"),
-        ({"algorithm": "arow", "gamma": 0.5}, "is not here yet"),
+        ({"algorithm": "l2sgd", "calibration_eta": 0.0}, "first_rate is 0.0"),
+        ({"algorithm": "pa", "pa_type": 3}, "type is 3; it must be 0, 1 or 2"),
+        ({"algorithm": "arow", "gamma": -0.5}, "gamma is -0.5; it must be a number above 0"),
         ({"algorithm": "adam"}, "algorithm='adam' is not known; choose one of lbfgs, l2sgd"),
         ({"c1": -1.0}, "c1 is -1.0; it must be a number, zero or greater"),
         ({"c2": float("nan")}, "c2 is nan"),

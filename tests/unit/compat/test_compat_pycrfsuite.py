@@ -196,7 +196,6 @@ def test_clear() -> None:
         (lambda t: t.select("newton"), "algorithm='newton' is not known"),
         (lambda t: t.select("lbfgs", "crf2d"), "type='crf2d'"),
         (lambda t: t.train("", holdout=4), "no sequence has that group"),
-        (lambda t: (t.select("ap"), t.train("")), "averaged perceptron"),
     ],
 )
 def test_refusals(action: Any, message: str) -> None:

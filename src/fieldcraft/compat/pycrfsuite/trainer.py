@@ -42,7 +42,7 @@ class Trainer:
 
     Parameters
     ----------
-    algorithm : "lbfgs" (default); "l2sgd", "ap", "pa" and "arow" are refused by ``train``
+    algorithm : "lbfgs" (default), "l2sgd", "ap", "pa" or "arow"
     params : training parameters, see ``params`` and ``help``
     verbose : call the hooks, which print
 

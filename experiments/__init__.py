@@ -1,0 +1,1 @@
+"""Experiments: claims about accuracy that can be run again."""

@@ -1,0 +1,216 @@
+#include "dual_ascent.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <stdexcept>
+
+#include "parallel.hpp"
+#include "vectormath.hpp"
+
+namespace fieldcraft {
+namespace {
+
+constexpr size_t kGroup = 8;         // sequences that see the same weights
+constexpr size_t kMeasured = 16;     // one group in so many is measured for overlap
+constexpr double kSmoothing = 0.25;  // weight of a new measurement
+
+std::vector<double> inverses(const double* precision, int64_t n) {
+  std::vector<double> out(n);
+  for (int64_t f = 0; f < n; ++f) {
+    if (!(precision[f] > 0)) throw std::invalid_argument("dual ascent needs a penalty on every weight");
+    out[f] = 1 / precision[f];
+  }
+  return out;
+}
+
+double mean_of(const std::vector<double>& x) {
+  double total = 0;
+  for (const double value : x) total += value;
+  return x.empty() ? 1 : total / static_cast<double>(x.size());
+}
+
+}  // namespace
+
+// One thread's memory.
+struct DualAscent::Lane {
+  SequencePass pass;
+  Buffer marginals, products, pairs;
+};
+
+// The sequences at hand and what they do to the weights.
+struct DualAscent::Group {
+  std::vector<int64_t> members, begin;  // sequence; where its tokens begin in the buffers
+  Buffer scores, change;                // [tokens of the group, P]; change: -c (new - old marginals)
+  Buffer pair_change;                   // [members, S, P]
+  double gap[kGroup], estimate[kGroup];
+  size_t size() const { return members.size(); }
+};
+
+DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const double* mean,
+                       const double* precision)
+    : problem_(problem),
+      mean_(mean, mean + problem.n_features()),
+      inverse_(inverses(precision, problem.n_features())),
+      usual_inverse_(mean_of(inverse_)),
+      live_(problem, inverse_) {
+  const int S = problem.n_states(), P = problem.layout().P;
+  const std::vector<int64_t>& offsets = problem.offsets();
+  const int64_t N = problem.n_sequences();
+  state_.node.assign(static_cast<size_t>(problem.n_tokens()) * P, 0.0f);
+  state_.pairs.assign(static_cast<size_t>(N) * S * P, 0.0f);
+  state_.entropy.assign(N, 0.0);
+  state_.overlap = 1;
+  live_.set(mean_.data());
+  for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are their means
+    for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
+      state_.node[t * P + gold[t]] = 1;
+      if (t > offsets[i]) state_.pairs[(i * S + gold[t - 1]) * P + gold[t]] += 1;
+    }
+}
+
+void DualAscent::restore(State state, const double* weights) {
+  if (state.node.size() != state_.node.size() || state.pairs.size() != state_.pairs.size() ||
+      state.entropy.size() != state_.entropy.size())
+    throw std::invalid_argument("the state of a dual ascent is of other data");
+  state_ = std::move(state);
+  live_.set(weights);
+}
+
+// One sequence: what the model says, how far to go, and the change in its marginals.
+void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
+  const int S = problem_.n_states(), P = problem_.layout().P;
+  const int64_t i = group.members[k], first = problem_.offsets()[i], T = problem_.offsets()[i + 1] - first;
+  const size_t n_pairs = static_cast<size_t>(S) * P;
+  const double c = problem_.weight_of(i);
+  group.gap[k] = group.estimate[k] = 0;
+  double* change = group.change.data() + group.begin[k] * P;
+  double* pair_change = group.pair_change.data() + k * n_pairs;
+  if (T == 0 || c == 0) {
+    std::fill_n(change, T * P, 0.0), std::fill_n(pair_change, n_pairs, 0.0);
+    return;
+  }
+  double* scores = group.scores.data() + group.begin[k] * P;
+  float* q = state_.node.data() + first * P;
+  float* q_pairs = state_.pairs.data() + i * n_pairs;
+  lane.marginals.reserve(T * P), lane.products.reserve(n_pairs), lane.pairs.reserve(n_pairs);
+  lane.products.fill_zero(), lane.pairs.fill_zero();
+  const auto fill = [&](double* node) {
+    live_.score(i, node);
+    for (int64_t t = 0; t < T; ++t) {
+      std::copy_n(node + t * P, S, scores + t * P);
+      std::fill(scores + t * P + S, scores + (t + 1) * P, 0.0);
+    }
+  };
+  const auto sink = [&](int64_t, const double* pairs) {
+    for (size_t j = 0; j < n_pairs; ++j) lane.pairs[j] += pairs[j];
+  };
+  const Edges& edges = live_.edges();
+  const double log_z = lane.pass.log_partition(edges, nullptr, T, fill, Numerics::automatic);
+  lane.pass.marginals(1.0, lane.marginals.data(), lane.products.data(), sink, false);
+  for (size_t j = 0; j < n_pairs; ++j) lane.pairs[j] += lane.products[j] * edges.matrix[j];
+  double with_q = 0, with_p = 0, size = 0;  // <theta, q>, <theta, p>, and Q as if no feature occurred twice
+  const TokenRows d = problem_.rows();
+  for (int64_t t = 0; t < T; ++t) {
+    double* step = change + t * P;
+    const Comparison row = FIELDCRAFT_DISPATCH(compare_marginals, lane.marginals.data() + t * P, q + t * P,
+                                               scores + t * P, P, step);
+    with_q += row.with_q, with_p += row.with_p;
+    size += row.squares * static_cast<double>(d.dense_ptr[first + t + 1] - d.dense_ptr[first + t]);
+    for (int64_t j = d.sparse_ptr[first + t]; j < d.sparse_ptr[first + t + 1]; ++j) {
+      const double moved = step[problem_.sparse_label(j)];
+      size += moved * moved;
+    }
+  }
+  const Comparison pairs = FIELDCRAFT_DISPATCH(compare_marginals, lane.pairs.data(), q_pairs,
+                                               live_.pair_scores(), n_pairs, pair_change);
+  with_q += pairs.with_q, with_p += pairs.with_p;
+  size = (size + pairs.squares) * usual_inverse_;
+  const double K = std::max(0.0, log_z - with_q - state_.entropy[i]);
+  const double s = K > 0 ? std::min(1.0, K / (c * size * state_.overlap)) : 0.0;
+  state_.entropy[i] += s * (log_z - with_p - state_.entropy[i]);
+  FIELDCRAFT_DISPATCH(move_marginals, s, c, static_cast<size_t>(T) * P, q, change);
+  FIELDCRAFT_DISPATCH(move_marginals, s, c, n_pairs, q_pairs, pair_change);
+  group.gap[k] = c * K;
+  group.estimate[k] = c * c * s * s * size;
+}
+
+void DualAscent::apply(const Group& group, int owner) {
+  const int P = problem_.layout().P;
+  for (size_t k = 0; k < group.size(); ++k)
+    live_.add_nodes(group.members[k], group.change.data() + group.begin[k] * P, owner);
+  if (owner != 0) return;
+  const size_t n = live_.pair_factor().size();
+  for (size_t k = 0; k < group.size(); ++k) live_.add_pairs(group.pair_change.data() + k * n);
+  live_.refresh();
+}
+
+// The true quadratic of the group's step: how much the scores moved along the change.
+double DualAscent::quadratic(const Group& group, Lane& lane) const {
+  const int S = problem_.n_states(), P = problem_.layout().P;
+  double total = 0;
+  std::vector<double> pairs(live_.pair_factor().size(), 0.0);
+  for (size_t k = 0; k < group.size(); ++k) {
+    const int64_t T = group.begin[k + 1] - group.begin[k], at = group.begin[k] * P;
+    lane.marginals.reserve(T * P);
+    live_.score(group.members[k], lane.marginals.data());
+    for (int64_t t = 0; t < T; ++t)
+      for (int y = 0; y < S; ++y)
+        total += (lane.marginals[t * P + y] - group.scores[at + t * P + y]) * group.change[at + t * P + y];
+    for (size_t j = 0; j < pairs.size(); ++j) pairs[j] += group.pair_change[k * pairs.size() + j];
+  }
+  for (size_t j = 0; j < pairs.size(); ++j) total += pairs[j] * pairs[j] * live_.pair_factor()[j];
+  return total;
+}
+
+DualAscent::Pass DualAscent::run(const int64_t* order) {
+  const int n_threads = problem_.n_threads(), P = problem_.layout().P;
+  const size_t n = static_cast<size_t>(problem_.n_sequences()), n_groups = (n + kGroup - 1) / kGroup;
+  Group group;
+  std::vector<Lane> lanes(n_threads);
+  std::barrier here(n_threads);
+  std::atomic<size_t> next{0};
+  double gap = 0;
+  const auto gather = [&](size_t g) {
+    group.members.assign(order + g * kGroup, order + std::min(n, (g + 1) * kGroup));
+    group.begin.assign(1, 0);
+    for (const int64_t i : group.members)
+      group.begin.push_back(group.begin.back() + problem_.offsets()[i + 1] - problem_.offsets()[i]);
+    const size_t room = static_cast<size_t>(group.begin.back()) * P;
+    group.scores.reserve(room), group.change.reserve(room);
+    group.pair_change.reserve(kGroup * live_.pair_factor().size());
+    next = 0;
+  };
+  const auto conclude = [&](size_t g) {
+    double estimate = 0;
+    for (size_t k = 0; k < group.size(); ++k) gap += group.gap[k], estimate += group.estimate[k];
+    if (g % kMeasured == 0 && estimate > 0)
+      state_.overlap += kSmoothing * (std::max(quadratic(group, lanes[0]) / estimate, 1e-3) - state_.overlap);
+    if (g + 1 < n_groups) gather(g + 1);
+  };
+  if (n_groups > 0) gather(0);
+  run_team(n_threads, [&](int thread) {
+    for (size_t g = 0; g < n_groups; ++g) {
+      for (size_t k = next++; k < group.size(); k = next++) work_out(group, k, lanes[thread]);
+      here.arrive_and_wait();
+      apply(group, thread);
+      here.arrive_and_wait();
+      if (thread == 0) conclude(g);
+      here.arrive_and_wait();
+    }
+  });
+  return {gap, dual(), state_.overlap};
+}
+
+double DualAscent::dual() const {
+  std::vector<double> w(problem_.n_features());
+  weights(w.data());
+  CompensatedSum total;
+  for (int64_t i = 0; i < problem_.n_sequences(); ++i) total.add(problem_.weight_of(i) * state_.entropy[i]);
+  for (size_t f = 0; f < w.size(); ++f)
+    if (inverse_[f] > 0) total.add(-(w[f] * w[f] - mean_[f] * mean_[f]) / (2 * inverse_[f]));
+  return total.total();
+}
+
+}  // namespace fieldcraft

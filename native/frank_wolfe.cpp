@@ -1,0 +1,113 @@
+#include "frank_wolfe.hpp"
+
+#include <algorithm>
+
+#include "vectormath.hpp"
+
+namespace fieldcraft {
+
+FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : point_(std::move(point)) {
+  const int S = point_.S();
+  const int64_t N = point_.n_sequences();
+  state_.node.assign(static_cast<size_t>(point_.problem().n_tokens()) * S, 0.0);
+  state_.pairs.assign(static_cast<size_t>(N) * S * S, 0.0);
+  state_.cost.assign(N, 0.0);
+  if (averaged) late_ = std::make_unique<LiveWeights>(point_.problem(), point_.inverse());
+  for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are the means
+    for (int64_t t = 0; t < point_.length(i); ++t) {
+      const int32_t* y = point_.gold(i) + t;
+      state_.node[(point_.first(i) + t) * S + *y] = 1;
+      if (t > 0) state_.pairs[(i * S + y[-1]) * S + *y] += 1;
+    }
+}
+
+double FrankWolfe::visit(int64_t i) {
+  const int S = point_.S(), P = point_.P();
+  const int64_t T = point_.length(i);
+  const double c = point_.weight_of(i);
+  if (T == 0 || c == 0) return 0;
+  scores_.reserve(static_cast<size_t>(T) * P), worst_.resize(T);
+  double* const node = state_.node.data() + point_.first(i) * S;
+  double* const pairs = state_.pairs.data() + i * S * S;
+  const Edges& edges = point_.edges();
+  point_.score(i, scores_.data());
+  const double best = point_.worst(i, scores_.data(), pass_, worst_.data());
+  point_.clear(i, move_);
+  double now = state_.cost[i];  // E[theta + cost]; the move is c (q_i - [y*])
+  for (int64_t t = 0; t < T; ++t)
+    for (int y = 0; y < S; ++y) {
+      now += scores_[t * P + y] * node[t * S + y];
+      move_.node[t * P + y] = c * node[t * S + y];
+    }
+  for (int x = 0; x < S; ++x)
+    for (int y = 0; y < S; ++y) {
+      now += edges.scores[x * P + y] * pairs[x * S + y];
+      move_.pairs[x * P + y] = c * pairs[x * S + y];
+    }
+  point_.add_labelling(i, worst_.data(), -c, move_);
+  const double gap = best - now;
+  state_.steps += 1;
+  if (!(gap > 0)) return 0;
+  const size_t n_node = static_cast<size_t>(T) * P, n_pairs = static_cast<size_t>(S) * P;
+  if (late_) {
+    whole_.node.reserve(n_node), whole_.pairs.reserve(n_pairs);
+    std::copy_n(move_.node.data(), n_node, whole_.node.data());
+    std::copy_n(move_.pairs.data(), n_pairs, whole_.pairs.data());
+  }
+  const double s = point_.search(i, move_, c * gap, 1.0, scores_.data());
+  if (late_) {
+    const double amount = s * state_.steps * (state_.steps - 1) / 2;
+    for (size_t k = 0; k < n_node; ++k) whole_.node[k] *= amount;
+    for (size_t k = 0; k < n_pairs; ++k) whole_.pairs[k] *= amount;
+    late_->add_nodes(i, whole_.node.data());
+    late_->add_pairs(whole_.pairs.data());
+  }
+  for (int64_t k = 0; k < T * S; ++k) node[k] *= 1 - s;
+  for (int k = 0; k < S * S; ++k) pairs[k] *= 1 - s;
+  for (int64_t t = 0; t < T; ++t) {
+    node[t * S + worst_[t]] += s;
+    if (t > 0) pairs[worst_[t - 1] * S + worst_[t]] += s;
+  }
+  state_.cost[i] += s * (point_.cost_of(i, worst_.data()) - state_.cost[i]);
+  return c * gap;
+}
+
+double FrankWolfe::run(const int64_t* order) {
+  point_.rebuild(state_.node, state_.pairs);
+  double gap = 0;
+  for (int64_t k = 0; k < point_.n_sequences(); ++k) gap += visit(order[k]);
+  return gap;
+}
+
+void FrankWolfe::average(double* out) const {
+  weights(out);
+  if (!late_ || state_.steps == 0) return;
+  std::vector<double> late(point_.problem().n_features());
+  late_->get(late.data());
+  const double share = 2 / (state_.steps * (state_.steps + 1));
+  for (size_t f = 0; f < late.size(); ++f) out[f] -= share * late[f];
+}
+
+FrankWolfe::State FrankWolfe::state() const {
+  State out = state_;
+  if (late_) {
+    out.late.resize(point_.problem().n_features());
+    late_->get(out.late.data());
+  }
+  return out;
+}
+
+void FrankWolfe::restore(State state) {
+  state_ = std::move(state);
+  if (late_) late_->set(state_.late.data());
+  state_.late.clear();
+  point_.rebuild(state_.node, state_.pairs);
+}
+
+double FrankWolfe::dual() const {
+  CompensatedSum total;
+  for (int64_t i = 0; i < point_.n_sequences(); ++i) total.add(point_.weight_of(i) * state_.cost[i]);
+  return total.total() - point_.penalty();
+}
+
+}  // namespace fieldcraft

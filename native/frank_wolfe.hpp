@@ -1,0 +1,67 @@
+// Block-coordinate Frank-Wolfe for the structured margin (Lacoste-Julien, Jaggi, Schmidt, Pletscher, 2013).
+//
+// q_i is kept as its node marginals [T, S] and summed pair marginals [S, S], which is all that weights and
+// dual depend on. A step mixes q_i with the labelling y* that violates the margin most,
+//
+//   q_i <- (1 - s) q_i + s [y*],     gap_i = theta(y*) + cost(y*) - E_{q_i}[theta + cost] >= 0
+//
+// with the best s in 0 .. 1 in closed form (dual_point.hpp). At fixed weights the sum of c_i gap_i is the
+// duality gap.
+//
+// Averaging: step n counts n times, mean_n = 2 / (n (n + 1)) sum of j w_j. With w_j = w_n - (the steps since
+// j) this is w_n - 2 / (n (n + 1)) u, u = sum over steps m of (m (m - 1) / 2) (change by step m): lazy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dual_point.hpp"
+
+namespace fieldcraft {
+
+class FrankWolfe {
+ public:
+  FrankWolfe(DualPoint point, bool averaged);
+
+  // One pass in the order of `order` [N]; returns the sum of c_i gap_i as they were met.
+  double run(const int64_t* order);
+
+  int64_t n_sequences() const { return point_.n_sequences(); }
+  int64_t n_features() const { return point_.problem().n_features(); }
+
+  double dual() const;
+  void weights(double* out) const { point_.weights(out); }
+  void average(double* out) const;  // the weights themselves without averaging
+
+  struct State {
+    std::vector<double> node, pairs;  // [tokens, S], [N, S, S]
+    std::vector<double> cost;         // [N] expected
+    std::vector<double> late;         // [n_features] u, or empty
+    double steps = 0;
+  };
+  State state() const;
+  void restore(State state);
+  // Could arrays of these sizes be a state.
+  bool accepts(size_t node, size_t pairs, size_t cost, size_t late) const {
+    return node == state_.node.size() && pairs == state_.pairs.size() && cost == state_.cost.size() &&
+           late == (late_ ? static_cast<size_t>(n_features()) : 0);
+  }
+
+  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
+    return 8 * (static_cast<size_t>(n_tokens) * S + static_cast<size_t>(n_sequences) * (S * S + 1));
+  }
+
+ private:
+  double visit(int64_t i);
+
+  DualPoint point_;
+  State state_;
+  std::unique_ptr<LiveWeights> late_;
+  SequencePass pass_;
+  Buffer scores_;
+  Move move_, whole_;
+  std::vector<int32_t> worst_;
+};
+
+}  // namespace fieldcraft

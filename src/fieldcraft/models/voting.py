@@ -1,0 +1,46 @@
+"""A model of many weight vectors: each labels a sequence, and they vote (Freund & Schapire 1999).
+
+The voters stand beside the model's weights, over the same features. The labelling with most votes is the
+prediction; probabilities are those of the model's weights, the mean of the voters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.packed import PackedIndex
+from fieldcraft.potentials import ChainWeights
+from fieldcraft.structures import queries
+from fieldcraft.structures.votes import elect
+
+Floats = NDArray[np.float64]
+
+
+class Voters:
+    """Weight vectors and how much each counts.
+
+    Parameters
+    ----------
+    packed : the features
+    votes : [V]
+    placed : [V, F] weights, in the order of ``packed``
+    """
+
+    def __init__(self, packed: PackedIndex, votes: Floats, placed: Floats) -> None:
+        if len(votes) == 0 or len(placed) != len(votes) or not np.all(votes > 0):
+            raise ValueError(f"{len(votes)} votes, all of which must be above 0, for {len(placed)} voters")
+        self.votes = votes
+        self.placed = placed
+        self._scorers = [ChainWeights(packed, weights) for weights in placed]
+
+    @classmethod
+    def of(cls, packed: PackedIndex, votes: Floats, weights: Floats) -> Voters:
+        """From weights [V, F] in the order of the feature index."""
+        return cls(packed, votes, np.stack([packed.places(vector) for vector in weights]))
+
+    def states(self, encoded: Encoded, n_jobs: int) -> NDArray[np.int32]:
+        """[tokens] states of the labelings that win."""
+        labelings = [queries.viterbi(scorer.apply(encoded), n_jobs) for scorer in self._scorers]
+        return elect(np.stack(labelings), self.votes, encoded.offsets)

@@ -1,0 +1,88 @@
+"""SGD: stochastic gradient descent.
+
+    w <- w - h (gradient of one sequence's loss + penalty / N),      h = rate / (1 + decay t)
+
+With a quadratic penalty of precision p the decay is rate p / N, so that h = 1 / (p / N (t0 + t)) with
+t0 = 1 / (rate p / N): the schedule of Bottou that CRFsuite's l2sgd uses too; without one the rate falls to
+a half after ten passes. Shrinking is lazy (one factor for all weights), absolute-value penalties are
+cumulative (Tsuruoka, Tsujii & Ananiadou 2009): the cost of a step follows the sequence, not the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fieldcraft import _core
+from fieldcraft.optimisers.calibration import Calibrated
+from fieldcraft.optimisers.stochastic import AVERAGES, StochasticProblem
+
+
+@dataclass(frozen=True)
+class SGD(Calibrated):
+    """Settings of stochastic gradient descent; see Calibrated for the learning rate.
+
+    Parameters
+    ----------
+    average : None for the last weights, "uniform" for the mean of all steps', "linear" for a mean in which
+        later steps count more; with absolute-value penalties an average has few zeros
+    tolerance, objective_tolerance, period : as for batch optimisers; the objective is exact
+
+    Examples
+    --------
+    >>> from fieldcraft import ChainCRF
+    >>> crf = ChainCRF(optimiser=SGD(learning_rate=0.5, max_iterations=20))
+    >>> crf = crf.fit([[["w=a"], ["w=b"]]], [["X", "Y"]])
+    >>> crf.predict([[["w=b"], ["w=a"]]]).tolist()
+    [['Y', 'X']]
+    """
+
+    average: str | None = None
+
+    name = "sgd"
+
+    def check(self) -> None:
+        super().check()
+        self.one_of("average", AVERAGES)
+
+    def make(self, problem: StochasticProblem, rate: float) -> Any:
+        return descent(problem, AVERAGES[self.average], rate, decay_of(problem, rate))
+
+
+def decay_of(problem: StochasticProblem, rate: float) -> float:
+    """How fast the rate falls, per step."""
+    n = max(problem.n_sequences, 1)
+    precision = float(np.mean(problem.quadratic[1]))
+    return rate * precision / n if precision > 0 else 0.1 / n
+
+
+def descent(
+    problem: StochasticProblem,
+    average: int,
+    rate: float,
+    decay: float,
+    *,
+    adaptive: bool = False,
+    floor: float = 0.0,
+    hold: bool = False,
+) -> Any:
+    """The core's descent on a problem with its penalty."""
+    mean, precision = problem.quadratic
+    above, below = (None, None) if problem.l1 is None else problem.l1
+    return _core.descent(
+        problem.native,
+        problem.gold,
+        problem.native_mask,
+        average,
+        rate,
+        decay,
+        adaptive,
+        floor,
+        hold,
+        mean,
+        precision,
+        above,
+        below,
+    )
