@@ -34,6 +34,19 @@ _HOMES = {
     "ConjugateGradient": "fieldcraft.optimisers",
     "GIS": "fieldcraft.optimisers",
     "IIS": "fieldcraft.optimisers",
+    "AROW": "fieldcraft.optimisers",
+    "Adagrad": "fieldcraft.optimisers",
+    "AveragedPerceptron": "fieldcraft.optimisers",
+    "PassiveAggressive": "fieldcraft.optimisers",
+    "Perceptron": "fieldcraft.optimisers",
+    "SAG": "fieldcraft.optimisers",
+    "SGD": "fieldcraft.optimisers",
+    "Subgradient": "fieldcraft.optimisers",
+    "CuttingPlane": "fieldcraft.optimisers",
+    "ExponentiatedGradient": "fieldcraft.optimisers",
+    "FrankWolfe": "fieldcraft.optimisers",
+    "SMO": "fieldcraft.optimisers",
+    "VotedPerceptron": "fieldcraft.optimisers",
     "StateSpace": "fieldcraft.structures.states",
     "Inspection": "fieldcraft.inspection",
     "Explanation": "fieldcraft.inspection",
@@ -60,7 +73,28 @@ if TYPE_CHECKING:
     from fieldcraft.models.chain import ChainCRF
     from fieldcraft.models.persistence import load
     from fieldcraft.models.text import TextSpan
-    from fieldcraft.optimisers import EM, GIS, IIS, LBFGS, OWLQN, BoundedLBFGS, ConjugateGradient
+    from fieldcraft.optimisers import (
+        AROW,
+        EM,
+        GIS,
+        IIS,
+        LBFGS,
+        OWLQN,
+        SAG,
+        SGD,
+        SMO,
+        Adagrad,
+        AveragedPerceptron,
+        BoundedLBFGS,
+        ConjugateGradient,
+        CuttingPlane,
+        ExponentiatedGradient,
+        FrankWolfe,
+        PassiveAggressive,
+        Perceptron,
+        Subgradient,
+        VotedPerceptron,
+    )
     from fieldcraft.priors import ElasticNet, Gaussian, Laplacian
     from fieldcraft.structures.states import StateSpace
 else:

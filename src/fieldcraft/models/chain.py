@@ -20,6 +20,7 @@ from fieldcraft.models.inputs import encode, labels_of, sequences_of
 from fieldcraft.models.learner import Learner
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.spans import span_probabilities
+from fieldcraft.models.voting import Voters
 from fieldcraft.objectives import Objective
 from fieldcraft.optimisers import Optimiser
 from fieldcraft.optimisers.loop import Record
@@ -82,6 +83,7 @@ class ChainCRF(Learner):
     objective_: Objective
     source_: dict[str, Any] | None
     provenance_: dict[str, Any]
+    voters_: Voters | None  # of a voted perceptron
     _parameters: Parameters
 
     def __init__(
@@ -150,15 +152,15 @@ class ChainCRF(Learner):
     def predict(self, X: Any) -> NDArray[np.object_]:
         """Labels: a one-dimensional object array of label lists."""
         encoded, potentials = self._apply(X)
-        return self._lists(self._states(potentials), encoded.offsets)
+        return self._lists(self._states(encoded, potentials), encoded.offsets)
 
     def decode(self, X: Any) -> list[Decoding]:
         """Labels with their log-probability, one Decoding per sequence."""
         encoded, potentials = self._apply(X)
-        states = self._states(potentials)
+        states = self._states(encoded, potentials)
         log_z = queries.log_partition(potentials, self._jobs())
         value = queries.score(potentials, states, self._jobs()) - log_z
-        exact = self.decoding == "viterbi"
+        exact = self.decoding == "viterbi" and self.voters_ is None
         return [
             Decoding(labels, float(v), exact, 0.0 if exact else float("nan"), self.decoding)
             for labels, v in zip(self._lists(states, encoded.offsets), value)
@@ -283,7 +285,7 @@ class ChainCRF(Learner):
         X = sequences_of(only(sequence), self.encoder_)
         encoded, potentials = self._apply(X)
         marginals = queries.node_marginals(potentials, self._jobs())
-        prediction = Prediction(encoded, self._states(potentials), marginals)
+        prediction = Prediction(encoded, self._states(encoded, potentials), marginals)
         return explain_sequence(self, X, prediction, token=token, label=label, top=top)
 
     # -- persistence ------------------------------------------------------------------------------
@@ -316,17 +318,19 @@ class ChainCRF(Learner):
     def _jobs(self) -> int:
         return resolve_jobs(self.n_jobs)
 
-    def _settle(self, parameters: Parameters, classes: Sequence[str]) -> None:
+    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
         """Become fitted: everything that answers need, ready to be shared between threads."""
         self.classes_ = np.array([*classes, None], object)[:-1]
-        self._parameters = parameters
+        self._parameters, self.voters_ = parameters, voters
 
     def _apply(self, X: Any) -> tuple[Encoded, Any]:
         self._require_fitted()
         encoded = encode(X, self.encoder_, grow=False, n_threads=self._jobs())
         return encoded, self._parameters.scorer.apply(encoded)
 
-    def _states(self, potentials: Any) -> NDArray[np.int32]:
+    def _states(self, encoded: Encoded, potentials: Any) -> NDArray[np.int32]:
+        if self.voters_ is not None and self.decoding == "viterbi":
+            return self.voters_.states(encoded, self._jobs())
         return queries.resolve_decoding(self.decoding)(potentials, self._jobs())
 
     def _lists(self, states: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.object_]:

@@ -25,6 +25,7 @@ from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.progress import Progress
+from fieldcraft.models.voting import Voters
 from fieldcraft.objectives.label_weights import resolve_label_weights
 from fieldcraft.optimisers import Size, resolve
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
@@ -161,7 +162,10 @@ class Fitting:
     def _settle(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> None:
         crf = self.crf
         release_memory()
-        crf._settle(Parameters.of(encoder, index, outcome.weights, len(self.classes)), self.classes)
+        parameters = Parameters.of(encoder, index, outcome.weights, len(self.classes))
+        extras = outcome.extras
+        voters = Voters.of(parameters.packed, extras["votes"], extras["voters"]) if extras else None
+        crf._settle(parameters, self.classes, voters)
         crf.source_, crf.provenance_ = None, self.provenance
         crf.optimiser_, crf.prior_, crf.objective_ = self.optimiser, self.prior, self.objective
         crf.training_log_, crf.objective_value_ = outcome.records, outcome.objective

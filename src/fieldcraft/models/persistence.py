@@ -22,6 +22,7 @@ from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.packed import PackedIndex
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.voting import Voters
 from fieldcraft.objectives import OBJECTIVES
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Record
@@ -49,7 +50,8 @@ def save(
 ) -> None:
     """Write a fitted model to ``path``, whole or not at all."""
     model._require_fitted()
-    parameters = model._parameters if zeros else model._parameters.without_zeros()
+    whole = zeros or model.voters_ is not None  # a voter may have a weight where their mean has none
+    parameters = model._parameters if whole else model._parameters.without_zeros()
     header, arrays = _pack(model, parameters, compact=compact)
     if float32:
         arrays["weights"] = arrays["weights"].astype(np.float32)
@@ -106,6 +108,8 @@ def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[di
     encoder = parameters.encoder
     settings, tables = encoder.state()
     arrays: Arrays = {"weights": parameters.placed}
+    if model.voters_ is not None:
+        arrays |= {"voters.votes": model.voters_.votes, "voters.weights": model.voters_.placed}
     arrays |= {f"index.{k}": v for k, v in parameters.packed.to_file(counts=not compact).items()}
     arrays |= {f"encoder.{k}": v for k, v in tables.items()}
     named = {name: getattr(model, name) for name in PARAMETERS}
@@ -149,7 +153,9 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
         model.training_log_ = [Record(*row) for row in zip(*(log[f.name] for f in fields(Record)))]
         vars(model).update({name: training[name] for name in TRAINING})
     model.source_, model.provenance_ = header.get("source"), dict(header.get("provenance") or {})
-    model._settle(parameters, labels)
+    voting = _under("voters.", arrays)
+    voters = Voters(packed, voting["votes"], voting["weights"]) if voting else None
+    model._settle(parameters, labels, voters)
 
 
 def _labels(given: Any) -> list[str]:

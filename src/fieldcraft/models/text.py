@@ -57,7 +57,7 @@ def predict_text(
     _check_lengths(tokens, np.diff(encoded.offsets).tolist())
     names = model.classes_.tolist()
     read = scheme_spans if is_tag_set(names) else _runs
-    spans = [read(labels) for labels in model._lists(model._states(potentials), encoded.offsets)]
+    spans = [read(labels) for labels in model._lists(model._states(encoded, potentials), encoded.offsets)]
     found = span_probabilities(potentials, encoded.offsets, names, spans, model._jobs())
     return [_in_characters(*row) for row in zip(texts, tokens, spans, found)]
 

@@ -80,6 +80,7 @@ class Outcome:
     reason: str
     converged: bool
     records: list[Record] = field(default_factory=list)
+    extras: dict[str, Floats] = field(default_factory=dict)
 
 
 @dataclass
@@ -110,11 +111,11 @@ class Loop:
             reason, converged = self._before()
             while reason is None:
                 reason, converged = self._iterate(interrupts)
-        weights, objective = self.run.weights, self.run.objective()
+        weights, objective, extras = self.run.weights, self.run.objective(), self.run.extras()
         if self.control.keeps_best() and self._best.weights is not None:
-            weights = self._best.weights
+            weights, extras = self._best.weights, {}  # those of the last iteration do not belong to them
             objective = self.records[self._best.iteration - 1].objective
-        return Outcome(weights, objective, reason, converged, self.records)
+        return Outcome(weights, objective, reason, converged, self.records, extras)
 
     def _before(self) -> tuple[str | None, bool]:
         if self.records:  # taken up again: perhaps nothing was left to do but to say so

@@ -136,6 +136,10 @@ class Run:
         """Move to a lower point; False, at the old point and with nothing remembered, if there is none."""
         raise NotImplementedError
 
+    def extras(self) -> dict[str, Floats]:
+        """Arrays that a model keeps beside its weights."""
+        return {}
+
     def state(self) -> State:
         """Arrays from which ``restore`` goes on bit for bit."""
         return {

@@ -16,13 +16,24 @@ import numpy as np
 
 from fieldcraft.errors import InputError
 from fieldcraft.objectives import resolve_objective
+from fieldcraft.optimisers.adagrad import Adagrad
+from fieldcraft.optimisers.arow import AROW
 from fieldcraft.optimisers.bounded_lbfgs import BoundedLBFGS
 from fieldcraft.optimisers.conjugate_gradient import ConjugateGradient
+from fieldcraft.optimisers.cutting_plane import CuttingPlane
 from fieldcraft.optimisers.em import EM
+from fieldcraft.optimisers.exponentiated_gradient import ExponentiatedGradient
+from fieldcraft.optimisers.frank_wolfe import FrankWolfe
 from fieldcraft.optimisers.iterative_scaling import GIS, IIS
 from fieldcraft.optimisers.lbfgs import LBFGS
 from fieldcraft.optimisers.owlqn import OWLQN
+from fieldcraft.optimisers.passive_aggressive import PassiveAggressive
+from fieldcraft.optimisers.perceptron import AveragedPerceptron, Perceptron, VotedPerceptron
 from fieldcraft.optimisers.run import Optimiser
+from fieldcraft.optimisers.sag import SAG
+from fieldcraft.optimisers.sgd import SGD
+from fieldcraft.optimisers.smo import SMO
+from fieldcraft.optimisers.subgradient import Subgradient
 from fieldcraft.priors import Prior
 
 # objectives with a gradient everywhere; the first one is what an optimiser minimises unless told
@@ -117,6 +128,31 @@ TABLE: dict[str, Row] = {
             "the same; fewer, dearer steps where sequences differ in length",
             non_negative=True,
         ),
+        Row(SGD, SMOOTH, ("quadratic", "l1"), "large corpora: a good model after a few passes", batch=False),
+        Row(Adagrad, SMOOTH, ("quadratic", "l1"), "the same where some features are rare", batch=False),
+        Row(SAG, SMOOTH, ("quadratic",), "stochastic steps to an exact end", batch=False),
+        Row(Perceptron, ("perceptron",), (), "comparison; the averaged one is better", batch=False),
+        Row(AveragedPerceptron, ("perceptron",), (), "a good model in seconds", batch=False),
+        Row(VotedPerceptron, ("perceptron",), (), "voters in the place of their mean", batch=False),
+        Row(PassiveAggressive, ("perceptron",), (), "a good model in seconds, with a margin", batch=False),
+        Row(AROW, ("perceptron",), (), "noisy data, rare features", batch=False),
+        Row(
+            Subgradient,
+            ("margin", "softmax_margin", "perceptron"),
+            ("quadratic",),
+            "the margin on large corpora",
+            batch=False,
+        ),
+        Row(FrankWolfe, ("margin",), ("quadratic",), "the margin, with a proof of how far it is", batch=False),
+        Row(SMO, ("margin",), ("quadratic",), "the same; the quickest to a small gap", batch=False),
+        Row(
+            ExponentiatedGradient,
+            ("margin", "likelihood"),
+            ("quadratic",),
+            "the same on the dual of either objective",
+            batch=False,
+        ),
+        Row(CuttingPlane, ("margin",), ("quadratic",), "the margin on small corpora"),
         Row(EM, ("marginal_likelihood",), ("quadratic", "l1"), "partial labels, by completing them in turn"),
     )
 }

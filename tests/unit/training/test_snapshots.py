@@ -13,11 +13,16 @@ import numpy as np
 import pytest
 
 from fieldcraft import (
+    AROW,
     EM,
     GIS,
     IIS,
     LBFGS,
     OWLQN,
+    SAG,
+    SGD,
+    Adagrad,
+    AveragedPerceptron,
     BoundedLBFGS,
     ChainCRF,
     ConjugateGradient,
@@ -25,6 +30,10 @@ from fieldcraft import (
     FieldcraftError,
     Gaussian,
     Laplacian,
+    PassiveAggressive,
+    Perceptron,
+    Subgradient,
+    VotedPerceptron,
 )
 from fieldcraft.optimisers import TABLE
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
@@ -42,7 +51,22 @@ OPTIMISERS: dict[str, Any] = {
     "iis": IIS(**EXACT),
     "em": EM(**EXACT, steps=2),
 }
-PRIORS: dict[str, Any] = {name: Gaussian(variance=2.0) for name in OPTIMISERS}
+STOCHASTIC: dict[str, Any] = {
+    "sgd": SGD(max_iterations=12),
+    "adagrad": Adagrad(max_iterations=12, learning_rate=0.2),
+    "sag": SAG(max_iterations=12),
+    "subgradient": Subgradient(max_iterations=12),
+    "perceptron": Perceptron(max_iterations=12),
+    "averaged_perceptron": AveragedPerceptron(max_iterations=12),
+    "voted_perceptron": VotedPerceptron(max_iterations=12, max_voters=5),
+    "passive_aggressive": PassiveAggressive(max_iterations=12),
+    "arow": AROW(max_iterations=12),
+}
+OPTIMISERS |= STOCHASTIC
+PRIORS: dict[str, Any] = {
+    name: Gaussian(variance=2.0) if TABLE[type(optimiser).name].penalties else None
+    for name, optimiser in OPTIMISERS.items()
+}
 PRIORS["owlqn"] = Laplacian(scale=2.0)
 
 
