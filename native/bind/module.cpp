@@ -15,6 +15,7 @@ void bind_dual_ascent(nb::module_& m);
 
 NB_MODULE(_core, m) {
   namespace fb = fieldcraft::bind;
+  nanobind::set_leak_warnings(false);  // a model that lives until the interpreter ends is nobody's concern
   m.doc() = "The compiled core of fieldcraft: arrays in, arrays out.";
   m.def(
       "cpu_level", [] { return std::string(fieldcraft::cpu_level_name()); },
