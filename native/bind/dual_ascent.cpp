@@ -30,14 +30,13 @@ std::pair<double, double> py_run(DualAscent& self, In1<int64_t> order) {
   return {pass.gap, pass.dual};
 }
 
-nb::dict py_state(const DualAscent& self) {
+nb::tuple py_state(const DualAscent& self) {
   const DualAscent::State& state = self.state();
-  nb::dict out;
-  out["node"] = give(std::vector<float>(state.node));
-  out["pairs"] = give(std::vector<float>(state.pairs));
-  out["entropy"] = give(std::vector<double>(state.entropy));
-  out["overlap"] = give(std::vector<double>{state.overlap});
-  return out;
+  std::vector<double> weights(self.n_features());
+  self.weights(weights.data());
+  return nb::make_tuple(give(std::vector<float>(state.node)), give(std::vector<float>(state.pairs)),
+                        give(std::vector<double>(state.entropy)), give(std::vector<double>{state.overlap}),
+                        give(std::move(weights)));
 }
 
 void py_restore(DualAscent& self, In1<float> node, In1<float> pairs, In1<double> entropy, In1<double> overlap,
@@ -63,6 +62,7 @@ void bind_dual_ascent(nb::module_& m) {
             self.weights(out.data());
           },
           nb::arg("out"))
+      .def("dual", &DualAscent::dual)
       .def("state", &py_state)
       .def("restore", &py_restore, nb::arg("node"), nb::arg("pairs"), nb::arg("entropy"), nb::arg("overlap"),
            nb::arg("weights"));

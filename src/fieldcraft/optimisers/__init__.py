@@ -7,6 +7,7 @@ from fieldcraft.optimisers.arow import AROW
 from fieldcraft.optimisers.bounded_lbfgs import BoundedLBFGS
 from fieldcraft.optimisers.conjugate_gradient import ConjugateGradient
 from fieldcraft.optimisers.cutting_plane import CuttingPlane
+from fieldcraft.optimisers.dual_ascent import DualAscent
 from fieldcraft.optimisers.em import EM
 from fieldcraft.optimisers.exponentiated_gradient import ExponentiatedGradient
 from fieldcraft.optimisers.frank_wolfe import FrankWolfe
@@ -42,6 +43,7 @@ __all__ = [
     "Choice",
     "ConjugateGradient",
     "CuttingPlane",
+    "DualAscent",
     "ExponentiatedGradient",
     "FrankWolfe",
     "Optimiser",

@@ -2,107 +2,98 @@
 
 Every sequence keeps marginals of its own, and the weights are always what these imply; a step mixes a
 sequence's marginals with what the model says now (native/dual_ascent.hpp has the equations and the step
-length). An iteration is a pass over the corpus in a random order. The dual value D is a lower bound of the
-minimum, so that the gap to the objective tells how much there is left to gain:
+length). An iteration is a pass over the corpus in a random order. The dual value is a lower bound of the
+minimum, so the gap to the objective tells how much there is left to gain.
 
-    stop when  objective - D <= gap * |objective|
-
-Where the penalty is weak the gap closes slowly; then L-BFGS goes on from the weights that were reached.
+A pass meets each sequence's part of the gap; their sum estimates the whole, and the objective itself is
+evaluated only where the estimate says that the end is near. Where the penalty is weak the gap closes slowly;
+then L-BFGS goes on from the weights that were reached.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fieldcraft import _core
-from fieldcraft.errors import InputError
+from fieldcraft.optimisers.duality import DualOptimiser, DualProblem, DualRun, Floats, State
 from fieldcraft.optimisers.lbfgs import LBFGS
-from fieldcraft.optimisers.run import Floats, Optimiser, Run, State
+from fieldcraft.optimisers.run import Run
 
 EXACT_EVERY = 10  # passes between exact values of the objective while the gap is still wide
 WATCHED = 4  # passes over which the pace is judged
 
 
 @dataclass(frozen=True)
-class DualAscent(Optimiser):
-    """Settings of dual coordinate ascent.
+class DualAscent(DualOptimiser):
+    """Settings of dual coordinate ascent; see DualOptimiser for the others.
 
     Parameters
     ----------
-    max_iterations : stop after so many passes (and steps of L-BFGS)
-    gap : stop when the objective is at most this fraction above its minimum, which the dual value proves
     patience : passes that it may still need at its pace before L-BFGS takes over
-    budget : megabytes of stored marginals up to which "auto" picks it
-    seed : of the order of sequences
+    budget : megabytes that the stored marginals may take, 4 (tokens + sequences * labels) * labels bytes
+
+    >>> DualAscent(gap=1e-4).gap
+    0.0001
     """
 
+    max_iterations: int = 500
     gap: float = 1e-5
     patience: int = 60
-    budget: float = 512.0
-    seed: int = 0
+    budget: int = 512
 
-    name = "dual_ascent"
+    name: ClassVar[str] = "dual_ascent"
 
     def check(self) -> None:
-        """Refuse settings that make no sense."""
-        if not self.gap > 0:
-            raise InputError(f"DualAscent: gap is {self.gap!r}; it must be greater than 0")
+        super().check()
+        self.check_whole("patience", "budget")
 
-    def start(self, problem: Any, weights: Floats) -> Run:
+    def start(self, problem: DualProblem, weights: Floats) -> Any:
         """A run; from weights other than the prior's means, which no marginals imply, it is one of L-BFGS."""
-        mean, _ = problem.quadratic
-        if np.any(weights != mean):
-            return self.finish().start(problem, weights)
-        return DualRun(self, problem, weights)
+        if np.any(weights) and np.any(weights != problem.mean):
+            return self.successor().start(problem, weights)
+        return DualAscentRun(self, problem)
 
-    def finish(self) -> LBFGS:
-        """What takes over."""
-        return LBFGS(max_iterations=self.max_iterations, tolerance=self.tolerance)
-
-    @staticmethod
-    def megabytes(n_tokens: int, n_sequences: int, n_labels: int) -> float:
-        """Room for the stored marginals."""
-        return float(_core.dual_ascent_bytes(n_tokens, n_sequences, n_labels)) / 1e6
+    def successor(self) -> LBFGS:
+        """Who takes over where it is slow."""
+        return LBFGS(max_iterations=self.max_iterations)
 
 
-class DualRun(Run):
+class DualAscentRun(DualRun):
     """Dual ascent under way."""
 
-    def __init__(self, settings: DualAscent, problem: Any, start: Floats) -> None:
-        super().__init__(settings, problem, start)
-        self.native = problem.dual_ascent()
-        self.bound = -math.inf  # the dual value
-        self.gaps: list[float] = []  # as they were met during the last passes
+    parts = ("node", "pairs", "entropy", "overlap", "live")
+
+    def __init__(self, settings: DualAscent, problem: DualProblem) -> None:
+        sizes = len(problem.gold), problem.n_sequences, problem.n_states
+        settings.refuse_beyond(_core.dual_ascent_bytes(*sizes), settings.budget)
+        super().__init__(settings, problem, _core.dual_ascent(*problem.pieces(settings.name)))
+        self.gaps: list[float] = []  # as they were met in the last passes
         self.exact = True  # is ``value`` the objective itself, not an estimate
-        self.successor: Run | None = None
+        self.later: Run | None = None  # L-BFGS, once it has taken over
 
     def step(self) -> bool:
         """One pass; or one step of L-BFGS, once that has taken over."""
-        if self.successor is None and self._slow():
+        if self.later is None and self._slow():
             self._hand_over()
-        if self.successor is not None:
-            return self._follow()
-        order = np.random.default_rng([self.settings.seed, self.iteration]).permutation(self.native.n_sequences)
-        met, self.bound = self.native.run(order.astype(np.int64))
-        self.native.weights(self.weights)
-        self.iteration += 1
+        return super().step() if self.later is None else self._follow(self.later)
+
+    def advance(self) -> None:
+        met, dual = self.native.run(self.order())
         self.gaps = [*self.gaps[-WATCHED:], met]
-        self.exact = met <= 2 * self._wanted() or self.iteration % EXACT_EVERY == 0
-        self.value = self.evaluate(self.weights, self.gradient) if self.exact else self.bound + met
-        return True
+        self.exact = met <= 2 * self._wanted() or (self.iteration + 1) % EXACT_EVERY == 0
+        if self.exact:
+            self.evaluate()
+            return
+        self.take_weights()
+        self.dual = dual + self.problem.constant
+        self.value = self.dual + met
 
     def _wanted(self) -> float:
         return float(self.settings.gap) * abs(self.value)
-
-    def finished(self) -> str | None:
-        """Why there is no more to gain, or None."""
-        if self.successor is None and self.exact and self.value - self.bound <= self._wanted():
-            return "duality gap small enough"
-        return None
 
     def gradient_norm(self) -> float:
         """Not a number where the gradient was not computed."""
@@ -110,46 +101,42 @@ class DualRun(Run):
 
     def _slow(self) -> bool:
         """Would it take more than ``patience`` further passes at the present pace."""
-        if len(self.gaps) <= WATCHED:
+        if len(self.gaps) <= WATCHED or self.gaps[-1] <= self._wanted():
             return False
         pace = math.log(self.gaps[-1] / self.gaps[0]) / WATCHED
         return pace * self.settings.patience > math.log(self._wanted() / self.gaps[-1])
 
     def _hand_over(self) -> None:
-        self.successor = self.settings.finish().start(self.problem, self.weights)
-        self.successor.iteration = self.iteration
-        self.successor.begin()
+        self.later = self.settings.successor().start(self.problem, self.weights)
+        self.later.iteration = self.iteration
+        self.later.begin()
         self.native = None  # its memory is free for the history
 
-    def _follow(self) -> bool:
-        assert self.successor is not None
-        went_on = self.successor.step()
-        self.weights, self.gradient = self.successor.weights, self.successor.gradient
-        self.value, self.iteration, self.exact = self.successor.value, self.successor.iteration, True
-        self.evaluations += 1
-        self.why_stuck = self.successor.why_stuck
-        return went_on
+    def _follow(self, run: Run) -> bool:
+        went_on = run.step()
+        self.weights, self.gradient = run.weights, run.gradient
+        self.value, self.iteration, self.exact = run.value, run.iteration, True
+        self.why_stuck = run.why_stuck
+        if not went_on or self.gradient_norm() > run.settings.tolerance * max(1.0, self.weight_norm()):
+            return went_on
+        self.why_stuck = "gradient small enough"
+        return False
 
     def state(self) -> State:
         """Marginals, or what L-BFGS needs."""
-        numbers = {"dual": np.array([self.bound, float(self.exact)]), "gaps": np.array(self.gaps)}
-        if self.successor is not None:
-            later = {f"successor.{name}": array for name, array in self.successor.state().items()}
-            return {**super().state(), **numbers, **later}
-        return {**super().state(), **numbers, **self.native.state()}
+        if self.later is not None:
+            return {f"later.{name}": array for name, array in self.later.state().items()}
+        return {**super().state(), "gaps": np.array(self.gaps), "exact": np.array([self.exact])}
 
     def restore(self, state: State) -> None:
         """Undo ``state``."""
-        super().restore(state)
-        bound, exact = np.asarray(state["dual"], np.float64)
-        self.bound, self.exact = float(bound), bool(exact)
-        self.gaps = np.asarray(state["gaps"], np.float64).tolist()
-        start = "successor."
-        later = {name.removeprefix(start): array for name, array in state.items() if name.startswith(start)}
-        if later:
-            self.successor = self.settings.finish().start(self.problem, self.weights)
-            self.successor.restore(later)
-            self.native = None
-        else:
-            parts = (state[name] for name in ("node", "pairs", "entropy", "overlap"))
-            self.native.restore(*parts, self.weights)
+        later = {k.removeprefix("later."): v for k, v in state.items() if k.startswith("later.")}
+        if not later:
+            super().restore(state)
+            self.gaps = np.asarray(state["gaps"], np.float64).tolist()
+            self.exact = bool(state["exact"][0])
+            return
+        self.later = self.settings.successor().start(self.problem, self.weights)
+        self.later.restore(later)
+        self.weights, self.gradient = self.later.weights, self.later.gradient
+        self.value, self.iteration, self.native = self.later.value, self.later.iteration, None

@@ -21,6 +21,7 @@ from fieldcraft.optimisers.arow import AROW
 from fieldcraft.optimisers.bounded_lbfgs import BoundedLBFGS
 from fieldcraft.optimisers.conjugate_gradient import ConjugateGradient
 from fieldcraft.optimisers.cutting_plane import CuttingPlane
+from fieldcraft.optimisers.dual_ascent import DualAscent
 from fieldcraft.optimisers.em import EM
 from fieldcraft.optimisers.exponentiated_gradient import ExponentiatedGradient
 from fieldcraft.optimisers.frank_wolfe import FrankWolfe
@@ -143,7 +144,16 @@ TABLE: dict[str, Row] = {
             "the margin on large corpora",
             batch=False,
         ),
-        Row(FrankWolfe, ("margin",), ("quadratic",), "the margin, with a proof of how far it is", batch=False),
+        Row(
+            DualAscent,
+            ("likelihood",),
+            ("quadratic",),
+            "large corpora, with a proof of how far it is",
+            batch=False,
+        ),
+        Row(
+            FrankWolfe, ("margin",), ("quadratic",), "the margin, with a proof of how far it is", batch=False
+        ),
         Row(SMO, ("margin",), ("quadratic",), "the same; the quickest to a small gap", batch=False),
         Row(
             ExponentiatedGradient,
