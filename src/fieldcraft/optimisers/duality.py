@@ -259,6 +259,10 @@ class DualRun:
         self.native.run(self.order())
         self.evaluate()
 
+    def extras(self) -> dict[str, Any]:
+        """Nothing besides the weights."""
+        return {}
+
     def state(self) -> State:
         """Arrays from which ``restore`` goes on bit for bit."""
         numbers = np.array([self.value, self.dual, self.iteration, self.evaluations])
