@@ -33,11 +33,13 @@ def seconds(model: str, first: Any, *, repeat: int) -> tuple[float, float]:
     return loaded, tagged
 
 
-def model_file(source: Any, *, peer: str, lists: str, columns: str, repeat: int) -> dict[str, float]:
+def model_file(
+    source: Any, *, peer_model: str, lists_model: str, columns_model: str, repeat: int
+) -> dict[str, float]:
     """Sizes in bytes and seconds, for a model of attribute lists and one of templates over raw columns."""
-    out: dict[str, float] = {"peer_bytes": os.path.getsize(peer)}
+    out: dict[str, float] = {"peer_bytes": os.path.getsize(peer_model)}
     firsts = {"lists": source.features("test")[0][:1], "columns": source.load("test")[0][:1]}
-    for name, path in (("lists", lists), ("columns", columns)):
+    for name, path in (("lists", lists_model), ("columns", columns_model)):
         out[f"{name}_bytes"] = os.path.getsize(path)
         out[f"{name}_share"] = out[f"{name}_bytes"] / out["peer_bytes"]
         out[f"{name}_load"], out[f"{name}_first"] = seconds(path, firsts[name], repeat=repeat)

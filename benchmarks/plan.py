@@ -61,5 +61,5 @@ def _workload(name: str, effort: Effort, folder: Path) -> Iterator[Settings]:
     yield {"side": "peer", **tag, "model": f"{folder}/peer"}
     yield {"side": "ours", **tag, "model": f"{folder}/lists"}
     yield {"side": "ours", **tag, **columns}
-    models = {side: f"{folder}/{side}" for side in ("peer", "lists", "columns")}
+    models = {f"{kind}_model": f"{folder}/{kind}" for kind in ("peer", "lists", "columns")}
     yield {"side": "files", "task": "model_file", "workload": name, **models, "repeat": 5}

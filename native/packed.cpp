@@ -100,7 +100,7 @@ void PackedFeatures::each_attribute(const Visit& visit) const {
 void PackedFeatures::check() const {
   const int64_t A = n_attributes(), F = n_features();
   if (S < 1 || S > 65535) refuse("between 1 and 65535 states are possible");
-  if (row_limit < 1 || row_limit < S / 16 || row_limit > std::max(2, S)) refuse("the limit of rows");
+  if (row_limit < 1 || row_limit < S / 8 || row_limit > std::max(2, S)) refuse("the limit of rows");
   if (static_cast<int64_t>(n.size()) != A) refuse("attributes");
   if (edge_n.size() != edge_attribute.size()) refuse("attributes of edges");
   for (size_t e = 0; e < edge_attribute.size(); ++e)

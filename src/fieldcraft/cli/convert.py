@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,28 @@ EXAMPLES = [
 
 _FORMATS = named("fieldcraft.corpus.formats", "FORMATS", "auto")
 _SCHEMES = named("fieldcraft.corpus.schemes", "SCHEMES")
+
+
+@dataclass
+class Schemes:
+    """How the labels are spelled."""
+
+    scheme_from: Annotated[
+        str | None,
+        typer.Option(
+            help="Scheme that the labels must follow: io, iob1, iob2, iobes or bilou.",
+            rich_help_panel=READING,
+            **_SCHEMES,
+        ),
+    ] = None
+    scheme_to: Annotated[
+        str | None,
+        typer.Option(
+            help="Scheme to spell the labels in: io, iob1, iob2, iobes or bilou.",
+            rich_help_panel=WRITING,
+            **_SCHEMES,
+        ),
+    ] = None
 
 
 def convert(
@@ -36,22 +59,7 @@ def convert(
             **_FORMATS,
         ),
     ] = "auto",
-    scheme_from: Annotated[
-        str | None,
-        typer.Option(
-            help="Scheme that the labels must follow: io, iob1, iob2, iobes or bilou.",
-            rich_help_panel=READING,
-            **_SCHEMES,
-        ),
-    ] = None,
-    scheme_to: Annotated[
-        str | None,
-        typer.Option(
-            help="Scheme to spell the labels in: io, iob1, iob2, iobes or bilou.",
-            rich_help_panel=WRITING,
-            **_SCHEMES,
-        ),
-    ] = None,
+    schemes: Schemes,
     reading: Reading,
     quiet: Quiet = False,
 ) -> None:
@@ -67,7 +75,7 @@ def convert(
     arguments = reading.arguments()
     if from_ is not None:
         arguments["format"] = from_
-    if scheme_from or scheme_to:
+    if schemes.scheme_from or schemes.scheme_to:
         arguments.setdefault("label", -1)
     format = to if to != "auto" else by_extension(extension(target)) or "columns"
     done = 0
@@ -77,9 +85,11 @@ def convert(
             nonlocal done
             label = stream.label_names[0] if len(stream.label_names) == 1 else stream.label_names or None
             batch = Corpus(sequences, label=label, fields=stream.fields, source=stream.source)
-            if scheme_from:
-                check_scheme(batch, scheme_from, done)
-            write_corpus(batch.to_scheme(scheme_to) if scheme_to else batch, file, format=format)
+            if schemes.scheme_from:
+                check_scheme(batch, schemes.scheme_from, done)
+            if schemes.scheme_to:
+                batch = batch.to_scheme(schemes.scheme_to)
+            write_corpus(batch, file, format=format)
             file.flush()
             done += len(batch)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -17,6 +18,33 @@ EXAMPLES = [
 COUNTING = "Counting"
 
 
+@dataclass
+class Counting:
+    """What counts as a span found, and how precision and recall are weighed."""
+
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Count only well-formed spans of --scheme.", rich_help_panel=COUNTING),
+    ] = False
+    scheme: Annotated[
+        str | None,
+        typer.Option(
+            help="Scheme for --strict: iob1, iob2, iobes, bilou …",
+            rich_help_panel=COUNTING,
+            **named("fieldcraft.evaluation.span_rules", "STRICT"),
+        ),
+    ] = None
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw", "-r", help="Each label but O is a span of one token.", rich_help_panel=COUNTING
+        ),
+    ] = False
+    alpha: Annotated[
+        float, typer.Option(min=0, max=1, help="Weight of precision in F.", rich_help_panel=COUNTING)
+    ] = 0.5
+
+
 def score(
     files: Files = ["-"],  # noqa: B006
     *,
@@ -28,27 +56,7 @@ def score(
         str,
         typer.Option("--delimiter", "-d", help="auto, blank, tab or a character.", rich_help_panel=READING),
     ] = "auto",
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Count only well-formed spans of --scheme.", rich_help_panel=COUNTING),
-    ] = False,
-    scheme: Annotated[
-        str | None,
-        typer.Option(
-            help="Scheme for --strict: iob1, iob2, iobes, bilou …",
-            rich_help_panel=COUNTING,
-            **named("fieldcraft.evaluation.span_rules", "STRICT"),
-        ),
-    ] = None,
-    raw: Annotated[
-        bool,
-        typer.Option(
-            "--raw", "-r", help="Each label but O is a span of one token.", rich_help_panel=COUNTING
-        ),
-    ] = False,
-    alpha: Annotated[
-        float, typer.Option(min=0, max=1, help="Weight of precision in F.", rich_help_panel=COUNTING)
-    ] = 0.5,
+    counting: Counting,
     metric: Metric = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -58,8 +66,7 @@ def score(
     from fieldcraft.cli.reporting import counting_rules, print_scores
     from fieldcraft.corpus import read
 
-    rules = counting_rules(strict=strict, raw=raw, scheme=scheme)
-
+    rules = counting_rules(strict=counting.strict, raw=counting.raw, scheme=counting.scheme)
     sides: tuple[list[list[str]], list[list[str]]] = ([], [])
     for name in files:
         stream = read(
@@ -70,4 +77,4 @@ def score(
                 raise CorpusError(f"{name}: --gold and --predicted name the same column; choose two")
             for side, column in zip(sides, stream.label_names):
                 side.append(sequence.label_list(column))
-    print_scores(*sides, metric=metric, json=json, alpha=alpha, rules=rules)
+    print_scores(*sides, metric=metric, json=json, alpha=counting.alpha, rules=rules)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -158,6 +158,18 @@ class Stops:
         }
 
 
+@dataclass
+class Keeps:
+    """What the model file holds."""
+
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Leave out what only inspection needs.", rich_help_panel=KEEPS)
+    ] = False
+    float32: Annotated[
+        bool, typer.Option("--float32", help="Keep weights in half the space.", rich_help_panel=KEEPS)
+    ] = False
+
+
 def train(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
@@ -177,12 +189,7 @@ def train(
     learns: Learns,
     stops: Stops,
     metric: Metric = "auto",
-    compact: Annotated[
-        bool, typer.Option("--compact", help="Leave out what only inspection needs.", rich_help_panel=KEEPS)
-    ] = False,
-    float32: Annotated[
-        bool, typer.Option("--float32", help="Keep weights in half the space.", rich_help_panel=KEEPS)
-    ] = False,
+    keeps: Keeps,
     jobs: Jobs = None,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -206,10 +213,8 @@ def train(
     held_out = read_corpora(dev, source)[0] if dev else None
     report.corpora(corpus, held_out)
     crf = make_model(looks, learns, stops, metric=metric, n_jobs=jobs, random_state=seed)
-    weights: Any = [sequence.weight for sequence in corpus]
     crf.fit(
         corpus,
-        sample_weight=None if set(weights) == {1.0} else weights,
         X_dev=held_out,
         patience=stops.patience,
         max_seconds=stops.max_seconds,
@@ -217,7 +222,7 @@ def train(
         callbacks=[report],
     )
     crf.source_ = source
-    crf.save(output, compact=compact, float32=float32)
+    crf.save(output, compact=keeps.compact, float32=keeps.float32)
     report.saved(crf, output)
     if crf.stop_reason_ == "interrupted":
         raise typer.Exit(INTERRUPTED)

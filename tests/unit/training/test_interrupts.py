@@ -25,6 +25,8 @@ from unit.training.corpora import draw
 TESTS = str(Path(__file__).resolve().parents[2])
 HEAD = f"""
 import sys; sys.path.insert(0, {TESTS!r}); import conftest
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born deaf to it
 import time
 import numpy as np
 from fieldcraft import ChainCRF, LBFGS
