@@ -6,6 +6,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
+#include "likely.hpp"
 #include "potentials.hpp"
 #include "queries.hpp"
 
@@ -242,6 +243,22 @@ nb::object py_windows(const Potentials& from, In1<int64_t> sequence, In1<int64_t
   return give(std::move(probability));
 }
 
+nb::tuple py_likely(const Potentials& from, const Tokens& tokens, In1<uint8_t> on_edge, bool label_pairs,
+                    double least, int n_jobs) {
+  const EncodedTokens encoded = tokens.checked(static_cast<int64_t>(on_edge.shape(0)));
+  require(encoded.n_sequences == from.n_sequences() &&
+              std::equal(from.offsets.begin(), from.offsets.end(), encoded.offsets),
+          "potentials and tokens are not of the same sequences");
+  LikelyFeatures found;
+  {
+    nb::gil_scoped_release unlocked;
+    found = likely_features(from, encoded, static_cast<int64_t>(on_edge.shape(0)), on_edge.data(),
+                            label_pairs, least, n_jobs);
+  }
+  return nb::make_tuple(give(std::move(found.attribute)), give(std::move(found.previous)),
+                        give(std::move(found.label)));
+}
+
 // Node scores [tokens, S] of a batch, for those who want to see or combine them.
 nb::object py_node_scores(const Potentials& from) {
   const size_t S = from.S(), P = from.P(), tokens = from.n_tokens();
@@ -314,6 +331,8 @@ void bind_chain(nb::module_& m) {
   m.def("sample", &py_sample, nb::arg("potentials"), nb::arg("n"), nb::arg("seed"), nb::arg("n_jobs"));
   m.def("window_probability", &py_windows, nb::arg("potentials"), nb::arg("sequence"), nb::arg("first"),
         nb::arg("ptr"), nb::arg("allowed"), nb::arg("n_jobs"));
+  m.def("likely_features", &py_likely, nb::arg("potentials"), nb::arg("tokens"), nb::arg("on_edge"),
+        nb::arg("label_pairs"), nb::arg("least"), nb::arg("n_jobs"));
   m.def("node_scores", &py_node_scores, nb::arg("potentials"));
   m.def("edge_scores", &py_edge_scores, nb::arg("potentials"), nb::arg("per_token"));
 }

@@ -27,6 +27,8 @@ _HOMES = {
     "Gaussian": "fieldcraft.priors",
     "Laplacian": "fieldcraft.priors",
     "ElasticNet": "fieldcraft.priors",
+    "Hyperbolic": "fieldcraft.priors",
+    "Inequality": "fieldcraft.priors",
     "EM": "fieldcraft.optimisers",
     "LBFGS": "fieldcraft.optimisers",
     "OWLQN": "fieldcraft.optimisers",
@@ -56,6 +58,7 @@ _HOMES = {
 _MODULES = {
     "compat": "fieldcraft.compat",
     "datasets": "fieldcraft.corpus.datasets",
+    "groups": "fieldcraft.priors.groups",
     "metrics": "fieldcraft.evaluation.metrics",
     "objectives": "fieldcraft.objectives",
     "schemes": "fieldcraft.corpus.schemes",
@@ -97,7 +100,7 @@ if TYPE_CHECKING:
         Subgradient,
         VotedPerceptron,
     )
-    from fieldcraft.priors import ElasticNet, Gaussian, Laplacian
+    from fieldcraft.priors import ElasticNet, Gaussian, Hyperbolic, Inequality, Laplacian
     from fieldcraft.structures.states import StateSpace
 else:
 

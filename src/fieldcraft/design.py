@@ -74,10 +74,11 @@ def make_encoder(
 
 
 class FeatureRules(NamedTuple):
-    """Which label configurations get a weight: those seen in training, or all of them."""
+    """Which label configurations get a weight: those seen in training, those held likely too, or all."""
 
     all_states: bool
     all_transitions: bool
+    likely: float | None = None  # the least probability of those that training does not show
 
 
 FEATURES = {
@@ -85,7 +86,24 @@ FEATURES = {
     "all": FeatureRules(all_states=True, all_transitions=True),
     "all_states": FeatureRules(all_states=True, all_transitions=False),
     "all_transitions": FeatureRules(all_states=False, all_transitions=True),
+    "selected": FeatureRules(all_states=False, all_transitions=False, likely=0.05),
 }
+
+
+def resolve_features(given: Any) -> FeatureRules:
+    """The rules of a name; ``selected:p`` has another probability than ``selected``."""
+    name, colon, number = given.partition(":") if isinstance(given, str) else ("", "", "")
+    if name not in FEATURES or (colon and FEATURES[name].likely is None):
+        raise InputError(f"features={given!r}; choose one of {', '.join(FEATURES)}")
+    if not colon:
+        return FEATURES[name]
+    try:
+        likely = float(number)
+    except ValueError:
+        likely = -1.0
+    if not 0.0 < likely < 1.0:
+        raise InputError(f"features={given!r}; give a probability, e.g. selected:0.05")
+    return FEATURES[name]._replace(likely=likely)
 
 
 class PartialLabels(NamedTuple):
@@ -138,12 +156,10 @@ def build_design(
     Partial labels support a configuration, and count it, wherever all of its labels are candidates;
     a token of which nothing is known supports nothing.
     """
-    if features not in FEATURES:
-        raise InputError(f"features={features!r}; choose one of {', '.join(FEATURES)}")
+    rules = resolve_features(features)
     if not isinstance(min_count, (int, np.integer)) or min_count < 1:
         raise InputError(f"min_count is {min_count!r}; it must be a whole number, at least 1")
-    rules = FEATURES[features]
-    if min_count > 1 and (rules.all_states or rules.all_transitions):
+    if min_count > 1 and any(rules):
         raise InputError(
             f"min_count={min_count} with features={features!r}: unsupported features have a count of 0 and "
             "would all go; use features='supported'"

@@ -181,3 +181,19 @@ def test_a_terminal_has_a_line_that_renews_itself(corpora: Path, tmp_path: Path)
     assert "\x1b[2K" in text  # the line is erased and written anew
     assert "\x1b[?25h" in text  # and the cursor shown again
     assert "stopped: maximum number of iterations" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "prior"),
+    [
+        (["inequality", "--positive", "0.2", "--negative", "0.7"], fc.Inequality(positive=0.2, negative=0.7)),
+        (["inequality", "--positive", "0.2"], fc.Inequality(positive=0.2)),
+        (["hyperbolic", "--scale", "2"], fc.Hyperbolic(scale=2.0)),
+    ],
+)
+def test_priors(corpora: Path, tmp_path: Path, options: list[str], prior: object) -> None:
+    given = [corpora / "train.conll", *COLUMNS, "--templates", "word\nedge", "--max-iterations", "3"]
+    assert train(tmp_path, *given, "--prior", *options).returncode == 0
+    assert fc.load(tmp_path / "m.fc").prior == prior
+    done = run("train", *given, "--prior", "gaussian", "--positive", "1", "-o", tmp_path / "n.fc", check=1)
+    assert "prior gaussian has no positive; it takes --variance" in done.stderr

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldcraft import GIS, IIS, LBFGS, OWLQN, BoundedLBFGS, ChainCRF, ConjugateGradient, Gaussian, Laplacian
+from fieldcraft import (
+    GIS,
+    IIS,
+    LBFGS,
+    OWLQN,
+    BoundedLBFGS,
+    ChainCRF,
+    ConjugateGradient,
+    Gaussian,
+    Inequality,
+    Laplacian,
+)
 
 linear = pytest.importorskip("sklearn.linear_model")
 
@@ -82,7 +93,7 @@ def test_sample_weights() -> None:
     np.testing.assert_allclose(as_table(ours, 6), theirs.coef_, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [0.05, 0.5, 5.0])
+@pytest.mark.parametrize("scale", [0.02, 0.05, 0.5, 5.0])
 def test_laplacian_objective(scale: float) -> None:
     """liblinear's minimum is ours; weights are compared as differences, where they are unique."""
     M, y = data(2)
@@ -93,8 +104,11 @@ def test_laplacian_objective(scale: float) -> None:
     u = theirs.coef_[0]
     margins = np.where(np.array(y) == theirs.classes_[1], 1, -1) * (M @ u)
     minimum = float(np.logaddexp(0, -margins).sum() + np.abs(u).sum() / scale)
-    ours = ChainCRF(features="all", prior=Laplacian(scale=scale), optimiser=OWLQN(**EXACT))
-    ours.fit([row[None, :] for row in M], [[label] for label in y])
-    assert ours.objective_value_ == pytest.approx(minimum, rel=1e-6)
-    table = as_table(ours, 6)
-    np.testing.assert_allclose(table[1] - table[0], u, rtol=1e-4, atol=1e-5)
+    for prior in (Laplacian(scale=scale), Inequality(positive=1 / scale)):
+        for optimiser in (OWLQN(**EXACT), BoundedLBFGS(**EXACT)):
+            ours = ChainCRF(features="all", prior=prior, optimiser=optimiser)
+            ours.fit([row[None, :] for row in M], [[label] for label in y])
+            assert ours.objective_value_ == pytest.approx(minimum, rel=1e-6)
+            table = as_table(ours, 6)
+            np.testing.assert_allclose(table[1] - table[0], u, rtol=1e-4, atol=1e-5)
+            np.testing.assert_array_equal((table == 0).all(axis=0), u == 0)  # columns in general position

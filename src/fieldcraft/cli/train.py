@@ -47,7 +47,8 @@ class Looks:
     templates: Annotated[
         str,
         typer.Option(
-            help="A set by name (simple, tagging, entities), a file or a text; 'none' for attribute files.",
+            help="A set by name (simple, tagging, entities, a1, a2, a3, a4), a file or a text; 'none' for "
+            "attribute files.",
             autocompletion=named("fieldcraft.features.named", "NAMED", "none")["autocompletion"],
             rich_help_panel=LOOKS,
         ),
@@ -59,7 +60,7 @@ class Looks:
     features: Annotated[
         str,
         typer.Option(
-            help="supported, all, all_states or all_transitions.",
+            help="supported, all, all_states, all_transitions or selected.",
             rich_help_panel=LOOKS,
             **named("fieldcraft.design", "FEATURES"),
         ),
@@ -82,7 +83,7 @@ class Learns:
     prior: Annotated[
         str,
         typer.Option(
-            help="Penalty on weights: gaussian, laplacian, elastic_net or none.",
+            help="Penalty on weights: gaussian, laplacian, elastic_net, hyperbolic, inequality or none.",
             rich_help_panel=LEARNS,
             **named("fieldcraft.priors", "PRIORS"),
         ),
@@ -90,7 +91,17 @@ class Learns:
     variance: Annotated[float | None, typer.Option(help="Of the Gaussian part.", rich_help_panel=LEARNS)] = (
         None
     )
-    scale: Annotated[float | None, typer.Option(help="Of the Laplacian part.", rich_help_panel=LEARNS)] = None
+    scale: Annotated[
+        float | None, typer.Option(help="Of the Laplacian part, or the hyperbolic.", rich_help_panel=LEARNS)
+    ] = None
+    positive: Annotated[
+        float | None,
+        typer.Option(help="Strength of inequality on positive weights.", rich_help_panel=LEARNS),
+    ] = None
+    negative: Annotated[
+        float | None,
+        typer.Option(help="The same on negative weights; as --positive by default.", rich_help_panel=LEARNS),
+    ] = None
     objective: Annotated[
         str | None,
         typer.Option(

@@ -45,7 +45,8 @@ def writable(path: str) -> None:
 
 def _prior(learns: Learns) -> Prior:
     kind: Any = PRIORS[learns.prior]
-    given = {"variance": learns.variance, "scale": learns.scale}
+    names = ("variance", "scale", "positive", "negative")
+    given = {name: getattr(learns, name) for name in names}
     chosen = {name: value for name, value in given.items() if value is not None}
     known = [field.name for field in fields(kind)]
     for name in chosen:

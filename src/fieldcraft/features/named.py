@@ -3,6 +3,7 @@
 simple    label bigrams, start and stop; (label, word). The same for tagging and entities.
 tagging   adds words around and (label before, label, word).
 entities  adds word and tag bigrams, orthography, affixes, length and Collins' formats.
+a1 … a4   entities and more and more n-grams of words and tags: a ladder into overfitting.
 
 What the sources leave open is settled in docs/templates.md. Hazard: ``tagging`` must not look at
 ``pos``, which is what it predicts.
@@ -60,8 +61,25 @@ pos[-2] & pos[-1]
 pos[1] & pos[2]
 """
 
+_RUNGS = (
+    "pos[-2..2]\n",
+    "word[-1] & word\nword & word[1]\n",
+    "pos[-1] & pos\npos & pos[1]\n"
+    "word[-2] & word[-1] & word\nword[-1] & word & word[1]\nword & word[1] & word[2]\n",
+    "pos[-2] & pos[-1] & pos\npos[-1] & pos & pos[1]\npos & pos[1] & pos[2]\n",
+)
+_ENTITIES = "columns word pos\n" + _LABELS + _TAGGING + _NGRAMS + _ORTHOGRAPHY + _COLLINS
+
+
+def _rung(n: int) -> str:
+    """Set a<n>: the entities and the first n rungs; `pos` of the entities is in the first rung already."""
+    base = "".join(line for line in _ENTITIES.splitlines(keepends=True) if line != "pos\n")
+    return base + "".join(_RUNGS[:n])
+
+
 NAMED: dict[str, str] = {
     "simple": "columns word\n" + _LABELS + "word\n",
     "tagging": "columns word\n" + _LABELS + _TAGGING,
-    "entities": "columns word pos\n" + _LABELS + _TAGGING + _NGRAMS + _ORTHOGRAPHY + _COLLINS,
+    "entities": _ENTITIES,
+    **{f"a{n}": _rung(n) for n in range(1, len(_RUNGS) + 1)},
 }

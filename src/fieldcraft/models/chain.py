@@ -41,15 +41,17 @@ class ChainCRF(Learner):
 
     Parameters
     ----------
-    templates : what the model looks at: a named set ("simple", "tagging", "entities"), template text,
+    templates : what the model looks at: a named set ("simple", "tagging", "entities" …), template text,
         a Templates object, or None when X holds features
-    prior : penalty on the weights: "gaussian", "laplacian", "elastic_net", an object, or None
+    prior : penalty on the weights: "gaussian", "laplacian", "elastic_net", "hyperbolic", "inequality", an
+        object, or None
     optimiser : "auto", "lbfgs", "owlqn", or an object with settings
     objective : what is minimised on the data: "likelihood", "pointwise", "softmax_margin" … or an object of
         ``fc.objectives``; None for the optimiser's natural one
     labels : names of the labels, in order; None takes those that occur, sorted
     label_weights : how much the terms of each gold label count: a dict (others count 1) or "balanced"
-    features : "supported" (configurations seen in training), "all", "all_states", "all_transitions"
+    features : "supported" (configurations seen in training), "all", "all_states", "all_transitions", or
+        "selected" (supported, and what a few iterations hold likely)
     min_count : features seen less often are left out
     states : "labels"
     decoding : "viterbi" (the best labelling) or "posterior" (the best label at each position)

@@ -24,20 +24,23 @@ from fieldcraft.models.continuing import copy_of, grown, information, weights_fo
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.voting import Voters
 from fieldcraft.objectives.label_weights import resolve_label_weights
 from fieldcraft.optimisers import Size, resolve
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.optimisers.problem import check_mask, check_weights, release_memory
-from fieldcraft.priors import resolve_prior
+from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.structures import queries
+from fieldcraft.structures.likely import with_likely_features
 
 if TYPE_CHECKING:
     from fieldcraft.models.chain import ChainCRF
 
 Floats = NDArray[np.float64]
+BRIEF = 10  # iterations that features="selected" makes before it selects
 
 
 class Fitting:
@@ -54,6 +57,7 @@ class Fitting:
         resolve_metric(crf.metric, [])
         resolve_tokenizer(crf.tokenizer)
         self.prior = resolve_prior(crf.prior)
+        self.rules = design_.resolve_features(crf.features)
         self._choose(None)
 
     def _choose(self, size: Size | None) -> None:
@@ -85,32 +89,34 @@ class Fitting:
         self._choose(Size(design.n_sequences, len(design.gold), len(design.index)))
         weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
         self.provenance = self._provenance(design, encoder)
+        start = self._start(encoder, design.index)
+        options: dict[str, Any] = {
+            "objective": self.objective,
+            "costs": costs,
+            "label_weights": of_labels,
+            "sequence_weights": weights,
+            "n_jobs": self.n_jobs,
+        }
+        if self.rules.likely is not None:
+            design, start = self._select(encoder, design, start, feature_mask, **options)
         wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
         mask = check_mask(wanted, len(design.index))
-        start = self._start(encoder, design.index)
+        prior = self._penalty(encoder, design.index)
+        refuse_runaways(prior, design, mask)
         if dev is not None:
             rules.held_out = self._held_out(encoder, design.index, *dev)
         resumed = None
         if snapshot is not None:
-            digest = self._digest(design, weights, mask, costs, of_labels, start, *_told(rules))
+            digest = self._digest(design, prior, weights, mask, costs, of_labels, start, *_told(rules))
             resumed = read_snapshot(snapshot, digest) if resume else None
             rules.snapshot = partial(write_snapshot, snapshot, digest)
-        problem = self._problem(
-            design,
-            start,
-            objective=self.objective,
-            costs=costs,
-            label_weights=of_labels,
-            sequence_weights=weights,
-            mask=mask,
-            n_jobs=self.n_jobs,
-        )
+        problem = self.optimiser.problem(design, len(self.classes), prior, mask=mask, **options)
         index = design.index
         del design
         if self.crf.verbose:
             rules.callbacks += (Progress(self.optimiser.max_iterations),)
         _tell(rules.callbacks, "begin", encoder, index, self.optimiser.max_iterations)
-        outcome = self._minimise(problem, start, rules, resumed)
+        outcome = self._minimise(self.optimiser, problem, start, rules, resumed)
         del problem  # what answers need is built next, in the room that this leaves
         self._settle(encoder, index, outcome)
 
@@ -130,11 +136,25 @@ class Fitting:
             weights = weights_for(self.crf._parameters, names, encoder, index, self.classes)
         return weights
 
-    def _problem(self, design: design_.Design, start: Floats, **options: Any) -> Any:
-        prior = self.prior
+    def _penalty(self, encoder: design_.Encoder, index: FeatureIndex) -> Prior:
+        """The prior with a number for every weight, around what is known already."""
+        names = Names(self.classes, [template.name for template in encoder.templates])
+        prior: Prior = self.prior.resolved(index, names)
         if self.growing:
-            prior = prior.centred(start, information(self.crf.features_, len(start)))
-        return self.optimiser.problem(design, len(self.classes), prior, **options)
+            prior = prior.centred(self._start(encoder, index), information(self.crf.features_, len(index)))
+        return prior
+
+    def _select(
+        self, encoder: design_.Encoder, design: design_.Design, start: Floats, mask: Any, **options: Any
+    ) -> tuple[design_.Design, Floats]:
+        """A few iterations with the features that training shows; then also those that these hold likely."""
+        index, n_states = design.index, len(self.classes)
+        kept = check_mask(mask(index), len(index)) if callable(mask) else None
+        optimiser = replace(self.optimiser, max_iterations=BRIEF)
+        problem = optimiser.problem(design, n_states, self._penalty(encoder, index), mask=kept, **options)
+        weights = self._minimise(optimiser, problem, start, Control(), None).weights
+        design = with_likely_features(design, encoder, weights, n_states, self.rules.likely, self.n_jobs)
+        return design, np.concatenate([weights, np.zeros(len(design.index) - len(index))])
 
     def _encoder(self) -> design_.Encoder:
         crf = self.crf
@@ -147,9 +167,11 @@ class Fitting:
             edge_prefix=crf.edge_prefix,
         )
 
-    def _minimise(self, problem: Any, start: Floats, control: Control, resumed: Any) -> Outcome:
+    def _minimise(
+        self, optimiser: Any, problem: Any, start: Floats, control: Control, resumed: Any
+    ) -> Outcome:
         """Run the loop; what only it needs is gone when it returns."""
-        run = self.optimiser.start(problem, start)
+        run = optimiser.start(problem, start)
         release_memory()
         reason = "by an error"
         try:
@@ -207,14 +229,14 @@ class Fitting:
             "tokens": len(design.gold) + before.get("tokens", 0),
         }
 
-    def _digest(self, design: design_.Design, *vectors: NDArray[Any] | None) -> str:
+    def _digest(self, design: design_.Design, prior: Prior, *vectors: NDArray[Any] | None) -> str:
         """Tells whether a snapshot belongs to this training: data, features, loss, penalty, optimiser."""
         given = {k: v for k, v in vars(self.optimiser).items() if k != "max_iterations"}
         settings = {k: v if np.ndim(v) == 0 else np.asarray(v).tobytes() for k, v in given.items()}
         told = f"{self.prior.settings()}{type(self.optimiser).__name__}{settings}{self.objective.name}"
         hasher = hashlib.sha256(told.encode())
         hasher.update(design.index.digest.encode())
-        priors = [np.asarray(value, np.float64) for value in vars(self.prior).values()]
+        priors = [np.asarray(value, np.float64) for value in vars(prior).values()]
         for part in [*design.encoded, design.gold, *(design.partial or ()), *vectors, *priors]:
             hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
         return hasher.hexdigest()

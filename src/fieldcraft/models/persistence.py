@@ -26,7 +26,8 @@ from fieldcraft.models.voting import Voters
 from fieldcraft.objectives import OBJECTIVES
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Record
-from fieldcraft.priors import PRIORS
+from fieldcraft.priors import PRIORS, Prior
+from fieldcraft.priors.settings import storable
 from fieldcraft.store.files import name_of, read_arrays, write_arrays
 from fieldcraft.store.upgrades import upgrade
 
@@ -123,7 +124,7 @@ def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[di
         "index": parameters.packed.numbers,
         "parameters": named,
         "objective": _objective(model),
-        "prior": _settings(getattr(model, "prior_", None)),
+        "prior": _prior(getattr(model, "prior_", None)),
         "optimiser": _settings(getattr(model, "optimiser_", None)),
         "training": _training(model),
         "source": getattr(model, "source_", None),
@@ -179,8 +180,14 @@ def _training(model: ChainCRF) -> dict[str, Any] | None:
     return {**{name: getattr(model, name) for name in TRAINING}, "training_log_": log}
 
 
+def _prior(prior: Prior | None) -> dict[str, Any] | None:
+    """Kind, numbers and rules of a prior; None where a setting is a vector over weights or a function."""
+    kept = prior is not None and all(storable(value) for value in vars(prior).values())
+    return prior.settings() if prior is not None and kept else None
+
+
 def _settings(thing: Any) -> dict[str, Any] | None:
-    """Kind and numbers of a prior or optimiser; None where a setting is a vector over weights."""
+    """Kind and numbers of an optimiser; None where a setting is a vector over weights."""
     if thing is None or any(np.ndim(value) for value in vars(thing).values()):
         return None
     numbers = {name: np.asarray(value).item() for name, value in vars(thing).items()}
@@ -198,12 +205,14 @@ def _objective(model: ChainCRF) -> dict[str, Any] | None:
 
 def _restore_settings(model: ChainCRF, encoder: Any, header: dict[str, Any]) -> None:
     """The constructor's parameters as the file tells them, so that a loaded model can be trained again."""
-    for name, table in (("prior", PRIORS), ("optimiser", OPTIMISERS)):
-        described = dict(header.get(name) or {})
-        kinds = {kind.__name__: kind for kind in table.values()}
-        if described:
-            setattr(model, name, kinds[described.pop("kind")](**described))
-            setattr(model, f"{name}_", getattr(model, name))
+    described = dict(header.get("prior") or {})
+    if described:
+        priors = {kind.__name__: kind for kind in PRIORS.values()}
+        model.prior = model.prior_ = priors[described.pop("kind")].from_settings(described)
+    described = dict(header.get("optimiser") or {})
+    if described:
+        optimisers = {kind.__name__: kind for kind in OPTIMISERS.values()}
+        model.optimiser = model.optimiser_ = optimisers[described.pop("kind")](**described)
     described = dict(header.get("objective") or {})
     if described:
         model.objective = OBJECTIVES[described.pop("name")](**described)

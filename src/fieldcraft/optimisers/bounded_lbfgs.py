@@ -10,6 +10,9 @@ follows the projected arc w(a) = clip(w + a d) until
     f(w(a)) <= f(w) + c1 <gradient, w(a) - w>
 
 The measure of optimality is the projected gradient: 0 where a weight is at its bound and pushed outwards.
+
+A penalty with absolute values has its kinks on bounds once every weight is the difference of two that are not
+negative (split.py): the same method then minimises it.
 D. P. Bertsekas, Projected Newton methods for optimization problems with simple constraints, 1982.
 """
 
@@ -17,15 +20,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft import _core
+from fieldcraft.design import Design
 from fieldcraft.errors import InputError
 from fieldcraft.optimisers.line_search import ROUNDING, SUFFICIENT
+from fieldcraft.optimisers.problem import ChainProblem
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
 from fieldcraft.optimisers.run import Floats, Problem
+from fieldcraft.optimisers.split import SplitProblem
+from fieldcraft.priors import Prior
 
 REACH = 1e-6  # the largest distance from a bound at which a weight is held
 
@@ -48,17 +56,25 @@ class BoundedLBFGS(QuasiNewton):
 
     name = "bounded_lbfgs"
 
+    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
+        plain = ChainProblem(design, n_states, prior, **options)
+        return plain if plain.l1 is None else SplitProblem(plain, bounds_of(self, plain))
+
     def start(self, problem: Problem, weights: Floats) -> BoundedLBFGSRun:
         """A run from ``weights``, moved within the bounds."""
-        return BoundedLBFGSRun(self, problem, weights)
+        if isinstance(problem, SplitProblem):
+            return SplitRun(self, problem, problem.lift(weights), problem.bounds)
+        return BoundedLBFGSRun(self, problem, weights, bounds_of(self, problem))
 
 
 class BoundedLBFGSRun(QuasiNewtonRun):
     """Bounded L-BFGS under way."""
 
-    def __init__(self, settings: BoundedLBFGS, problem: Problem, start: Floats) -> None:
+    def __init__(
+        self, settings: BoundedLBFGS, problem: Problem, start: Floats, bounds: tuple[Floats, Floats]
+    ) -> None:
         super().__init__(settings, problem, start)
-        self.lower, self.upper = bounds_of(settings, problem)
+        self.lower, self.upper = bounds
         np.clip(self.weights, self.lower, self.upper, out=self.weights)
 
     def gradient_norm(self) -> float:
@@ -112,6 +128,17 @@ class BoundedLBFGSRun(QuasiNewtonRun):
             return True
         level = abs(value - self.value) <= ROUNDING * abs(self.value)
         return level and self.gradient_norm() < 0.9 * norm
+
+
+class SplitRun(BoundedLBFGSRun):
+    """The same where the variables are the two parts of each weight."""
+
+    def solution(self) -> Floats:
+        return self.problem.lower(self.weights)  # type: ignore[no-any-return]
+
+    def weight_norm(self) -> float:
+        weights = self.solution()
+        return math.sqrt(self.dot(weights, weights))
 
 
 def bounds_of(settings: BoundedLBFGS, problem: Problem) -> tuple[Floats, Floats]:

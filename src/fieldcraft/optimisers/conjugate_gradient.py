@@ -95,7 +95,7 @@ def curvatures(design: Design, n_states: int, prior: Prior) -> Floats:
     share = np.where(index.is_edge, 1.0 / n_states**2, 1.0 / n_states)
     mass = np.where(index.is_edge, squares[1][index.attribute], squares[0][index.attribute])
     found: Floats = np.maximum(mass * share * (1.0 - share), 1e-3)
-    quadratic = prior.quadratic(len(index))
+    quadratic = prior.quadratic_part(len(index))
     return found if quadratic is None else found + quadratic[1]
 
 

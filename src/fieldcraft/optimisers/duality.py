@@ -167,8 +167,8 @@ class DualProblem:
 
 
 def _quadratic(prior: Prior, n: int) -> tuple[Floats, Floats]:
-    found = prior.quadratic(n)
-    if found is None or np.any(found[1] <= 0) or prior.l1(n) is not None:
+    found = prior.quadratic_part(n)
+    if found is None or np.any(found[1] <= 0) or prior.l1_part(n) is not None:
         raise InputError(
             f"{type(prior).__name__}: a dual needs a Gaussian penalty on every weight and nothing else; "
             "use prior=Gaussian(variance=...) with finite variances"
@@ -258,6 +258,10 @@ class DualRun:
         """One pass over the corpus, and the evaluation after it."""
         self.native.run(self.order())
         self.evaluate()
+
+    def solution(self) -> Floats:
+        """[F] the model's weights."""
+        return self.weights
 
     def extras(self) -> dict[str, Any]:
         """Nothing besides the weights."""

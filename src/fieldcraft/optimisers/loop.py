@@ -111,7 +111,7 @@ class Loop:
             reason, converged = self._before()
             while reason is None:
                 reason, converged = self._iterate(interrupts)
-        weights, objective, extras = self.run.weights, self.run.objective(), self.run.extras()
+        weights, objective, extras = self.run.solution(), self.run.objective(), self.run.extras()
         if self.control.keeps_best() and self._best.weights is not None:
             weights, extras = self._best.weights, {}  # those of the last iteration do not belong to them
             objective = self.records[self._best.iteration - 1].objective
@@ -146,8 +146,8 @@ class Loop:
         return self._stop(record)
 
     def _record(self) -> Record:
-        run = self.run
-        held_out = None if self.control.held_out is None else self.control.held_out(run.weights)
+        run, weights = self.run, self.run.solution()
+        held_out = None if self.control.held_out is None else self.control.held_out(weights)
         return Record(
             run.iteration,
             run.objective(),
@@ -155,12 +155,12 @@ class Loop:
             time.perf_counter() - self._begun,
             run.evaluations,
             held_out,
-            None if run.problem.l1 is None else int(np.count_nonzero(run.weights)),
+            None if run.problem.l1 is None else int(np.count_nonzero(weights)),
         )
 
     def _note_best(self, record: Record) -> None:
         if self.control.keeps_best() and record.held_out is not None and record.held_out > self._best.score:
-            self._best = _Best(record.held_out, record.iteration, self.run.weights.copy())
+            self._best = _Best(record.held_out, record.iteration, self.run.solution().copy())
 
     def _stop(self, record: Record) -> tuple[str | None, bool]:
         settings, control = self.run.settings, self.control

@@ -1,6 +1,6 @@
 """The training problem: what an optimiser minimises.
 
-    f(w) = loss(w) + quadratic prior,     F(w) = f(w) + sum above max(w, 0) + below max(-w, 0)
+    f(w) = loss(w) + smooth penalties,    F(w) = f(w) + sum above max(w, 0) + below max(-w, 0)
 
 ``value_and_gradient`` is the smooth part f; the absolute-value part is given as strengths, because it has
 no gradient at zero. A feature mask keeps weights at zero; ``reduce`` adds up values and gradients of
@@ -58,10 +58,11 @@ class ChainProblem:
         self.n_variables = len(design.index)
         self.n_jobs = n_jobs
         self.mask = mask
-        self.l1 = prior.l1(self.n_variables)
-        self.bounds = prior.bounds(self.n_variables)
+        self.l1 = prior.l1_part(self.n_variables)
+        self.bounds = prior.bounds_part(self.n_variables)
         self.curvatures: Floats | None = None  # for preconditioners
-        self._quadratic = prior.quadratic(self.n_variables)
+        self._quadratic = prior.quadratic_part(self.n_variables)
+        self._smooth = prior.smooth_part(self.n_variables)
         self._reduce = reduce
         self._native: Any = _core.chain_problem(
             native_columns(design.index),
@@ -90,6 +91,8 @@ class ChainProblem:
             value, gradient[:] = self._reduce(value, gradient)
         if self._quadratic is not None:
             value += _core.gaussian(weights, *self._quadratic, gradient, self.n_jobs)
+        if self._smooth is not None:
+            value += self._smooth(weights, gradient)
         if self.mask is not None:
             gradient[~self.mask] = 0.0
         return float(value)

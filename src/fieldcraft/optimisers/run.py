@@ -136,6 +136,10 @@ class Run:
         """Move to a lower point; False, at the old point and with nothing remembered, if there is none."""
         raise NotImplementedError
 
+    def solution(self) -> Floats:
+        """[F] the model's weights at the current point, which need not be the variables themselves."""
+        return self.weights
+
     def extras(self) -> dict[str, Floats]:
         """Arrays that a model keeps beside its weights."""
         return {}

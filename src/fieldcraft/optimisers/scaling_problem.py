@@ -50,7 +50,7 @@ class ScalingProblem:
         refuse_negative(design.encoded)
         n = self.n_variables = len(design.index)
         self.n_jobs, self.mask = n_jobs, mask
-        self.l1, self.quadratic = prior.l1(n), prior.quadratic(n)
+        self.l1, self.quadratic = prior.l1_part(n), prior.quadratic_part(n)
         totals = largest_totals(design, n_states, mask, n_jobs)  # [N]
         groups = _groups(totals, n_parts)
         self.totals = np.array([max(totals[rows].max(initial=0.0), 1e-300) for rows in groups])  # [B]

@@ -48,7 +48,12 @@ SMOOTH = (
     "marginal_likelihood",
 )
 # parts of a prior, and how they are called where they are refused
-PENALTIES = {"quadratic": "a quadratic part", "l1": "an absolute-value part", "bounds": "bounds"}
+PENALTIES = {
+    "quadratic": "a quadratic part",
+    "smooth": "a smooth part that is not quadratic",
+    "l1": "an absolute-value part",
+    "bounds": "bounds",
+}
 
 
 class Size(NamedTuple):
@@ -100,19 +105,25 @@ class Row:
 TABLE: dict[str, Row] = {
     row.name: row
     for row in (
-        Row(LBFGS, SMOOTH, ("quadratic",), "smooth penalties; the one to start with", auto=True),
-        Row(OWLQN, SMOOTH, ("quadratic", "l1"), "small models: penalties with absolute values", auto=True),
+        Row(LBFGS, SMOOTH, ("quadratic", "smooth"), "smooth penalties; the one to start with", auto=True),
+        Row(
+            OWLQN,
+            SMOOTH,
+            ("quadratic", "smooth", "l1"),
+            "small models: penalties with absolute values",
+            auto=True,
+        ),
         Row(
             BoundedLBFGS,
             SMOOTH,
-            ("quadratic", "bounds"),
-            "weights within bounds, e.g. none negative",
+            ("quadratic", "smooth", "l1", "bounds"),
+            "weights within bounds, e.g. none negative; absolute values by doubling the weights",
             auto=True,
         ),
         Row(
             ConjugateGradient,
             SMOOTH,
-            ("quadratic",),
+            ("quadratic", "smooth"),
             "when memory is short: five vectors instead of L-BFGS's fifteen",
         ),
         Row(
@@ -163,7 +174,12 @@ TABLE: dict[str, Row] = {
             batch=False,
         ),
         Row(CuttingPlane, ("margin",), ("quadratic",), "the margin on small corpora"),
-        Row(EM, ("marginal_likelihood",), ("quadratic", "l1"), "partial labels, by completing them in turn"),
+        Row(
+            EM,
+            ("marginal_likelihood",),
+            ("quadratic", "smooth", "l1"),
+            "partial labels, by completing them in turn",
+        ),
     )
 }
 
@@ -195,7 +211,7 @@ def resolve(objective: Any, optimiser: Any, prior: Prior, size: Size | None = No
 
 def penalties_of(prior: Prior) -> set[str]:
     """The parts that a prior has."""
-    return {name for name in PENALTIES if getattr(type(prior), name) is not getattr(Prior, name)}
+    return prior.parts()
 
 
 def _automatic(objective: str, penalties: set[str], prior: Prior, size: Size | None) -> Row:

@@ -8,28 +8,47 @@ from __future__ import annotations
 from typing import Any
 
 from fieldcraft.errors import InputError
+from fieldcraft.priors import groups
 from fieldcraft.priors.elastic_net import ElasticNet
 from fieldcraft.priors.gaussian import Gaussian
+from fieldcraft.priors.hyperbolic import Hyperbolic
+from fieldcraft.priors.inequality import Inequality
 from fieldcraft.priors.laplacian import Laplacian
 from fieldcraft.priors.prior import NoPrior, Prior
+from fieldcraft.priors.settings import Names
 
 PRIORS: dict[str, type[Prior]] = {
     "gaussian": Gaussian,
     "laplacian": Laplacian,
     "elastic_net": ElasticNet,
+    "hyperbolic": Hyperbolic,
+    "inequality": Inequality,
     "none": NoPrior,
 }
 
 
 def resolve_prior(given: Any) -> Prior:
-    """A prior from an object, a name or None."""
+    """A prior from an object, a name or None, its settings looked at as far as they can be."""
     if given is None:
         return NoPrior()
     if isinstance(given, Prior):
+        given.check()
         return given
     if isinstance(given, str) and given in PRIORS:
         return PRIORS[given]()
     raise InputError(f"prior={given!r}; give None, a prior object or one of {', '.join(PRIORS)}")
 
 
-__all__ = ["PRIORS", "ElasticNet", "Gaussian", "Laplacian", "NoPrior", "Prior", "resolve_prior"]
+__all__ = [
+    "PRIORS",
+    "ElasticNet",
+    "Gaussian",
+    "Hyperbolic",
+    "Inequality",
+    "Laplacian",
+    "Names",
+    "NoPrior",
+    "Prior",
+    "groups",
+    "resolve_prior",
+]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fieldcraft.priors.prior import Floats, Prior, per_weight
+from fieldcraft.priors.prior import Floats, Prior
+from fieldcraft.priors.settings import POSITIVE, Limits, Setting
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,14 @@ class ElasticNet(Prior):
     variance : > 0 of the squares; inf leaves the Laplacian alone
     """
 
-    scale: ArrayLike = 1.0
-    variance: ArrayLike = 10.0
+    scale: Setting = 1.0
+    variance: Setting = 10.0
 
-    def quadratic(self, n_weights: int) -> tuple[Floats, Floats]:
-        variance = per_weight(self.variance, n_weights, "variance", low=0.0)
-        return np.zeros(1), 1.0 / variance
+    limits: ClassVar[dict[str, Limits]] = {"scale": POSITIVE, "variance": POSITIVE}
 
-    def l1(self, n_weights: int) -> tuple[Floats, Floats]:
-        strength = 1.0 / per_weight(self.scale, n_weights, "scale", low=0.0)
+    def quadratic_part(self, n_weights: int) -> tuple[Floats, Floats]:
+        return np.zeros(1), 1.0 / self.vector("variance", n_weights)
+
+    def l1_part(self, n_weights: int) -> tuple[Floats, Floats]:
+        strength = 1.0 / self.vector("scale", n_weights)
         return strength, strength

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fieldcraft.priors.prior import Floats, Prior, per_weight
+from fieldcraft.priors.prior import Floats, Prior
+from fieldcraft.priors.settings import FINITE, POSITIVE, Limits, Setting
 
 
 @dataclass(frozen=True)
@@ -19,18 +20,19 @@ class Gaussian(Prior):
     variance : > 0; inf for weights without penalty
     mean : where the penalty is zero
 
-    >>> Gaussian(variance=0.5).quadratic(3)
+    >>> Gaussian(variance=0.5).quadratic_part(3)
     (array([0.]), array([2.]))
     """
 
-    variance: ArrayLike = 10.0
-    mean: ArrayLike = 0.0
+    variance: Setting = 10.0
+    mean: Setting = 0.0
 
-    def quadratic(self, n_weights: int) -> tuple[Floats, Floats]:
-        variance = per_weight(self.variance, n_weights, "variance", low=0.0)
-        return per_weight(self.mean, n_weights, "mean", finite=True), 1.0 / variance
+    limits: ClassVar[dict[str, Limits]] = {"variance": POSITIVE, "mean": FINITE}
+
+    def quadratic_part(self, n_weights: int) -> tuple[Floats, Floats]:
+        return self.vector("mean", n_weights), 1.0 / self.vector("variance", n_weights)
 
     def centred(self, weights: Floats, information: Floats) -> Gaussian:
-        _, precision = self.quadratic(len(weights))
+        _, precision = self.quadratic_part(len(weights))
         with np.errstate(divide="ignore"):  # weights without penalty, of which nothing is known
             return Gaussian(variance=1.0 / (precision + information), mean=weights)

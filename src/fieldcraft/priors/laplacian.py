@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from numpy.typing import ArrayLike
-
-from fieldcraft.priors.prior import Floats, Prior, per_weight
+from fieldcraft.priors.prior import Floats, Prior
+from fieldcraft.priors.settings import POSITIVE, Limits, Setting
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,10 @@ class Laplacian(Prior):
     scale : > 0; inf for weights without penalty
     """
 
-    scale: ArrayLike = 1.0
+    scale: Setting = 1.0
 
-    def l1(self, n_weights: int) -> tuple[Floats, Floats]:
-        strength = 1.0 / per_weight(self.scale, n_weights, "scale", low=0.0)
+    limits: ClassVar[dict[str, Limits]] = {"scale": POSITIVE}
+
+    def l1_part(self, n_weights: int) -> tuple[Floats, Floats]:
+        strength = 1.0 / self.vector("scale", n_weights)
         return strength, strength

@@ -1,42 +1,99 @@
-"""What every prior shares: per-weight settings and the empty defaults.
+"""What every prior shares: settings per weight, and the empty defaults of its parts.
 
 A prior is a few vectors over the weights. Each part may be absent:
-``quadratic(n)`` = (mean, precision) of sum precision (w - mean)^2 / 2; ``l1(n)`` = strengths (above, below)
-of sum above max(w, 0) + below max(-w, 0); ``bounds(n)`` = (lower, upper). A vector has length 1 (the same
-for all weights) or n.
+
+    quadratic_part(n)  (mean, precision) of   sum precision (w - mean)^2 / 2
+    smooth_part(n)     any other penalty with a gradient, as a function
+    l1_part(n)         strengths (above, below) of   sum above max(w, 0) + below max(-w, 0)
+    bounds_part(n)     (lower, upper)
+
+A vector has length 1 (the same for all weights) or n. Settings may also be rules over the feature index
+(groups.py); ``resolved`` puts vectors in their places as soon as the features are known.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from fieldcraft.errors import InputError
+from fieldcraft.features.index import FeatureIndex
+from fieldcraft.priors.settings import Limits, Names, Rule, describe, per_weight, resolve_setting, restore
 
 Floats = NDArray[np.float64]
+Smooth = Callable[[Floats, Floats], float]  # weights, gradient (added to) -> value
+PARTS = ("quadratic", "smooth", "l1", "bounds")
+Self = TypeVar("Self", bound="Prior")
 
 
 @dataclass(frozen=True)
 class Prior:
-    """A penalty on weights; every setting is a number or a vector over weights."""
+    """A penalty on weights; every setting is a number, a vector over weights or a rule."""
 
-    def quadratic(self, n_weights: int) -> tuple[Floats, Floats] | None:
+    limits: ClassVar[dict[str, Limits]] = {}  # of each setting
+
+    def quadratic_part(self, n_weights: int) -> tuple[Floats, Floats] | None:
         """(mean, precision) of the quadratic part, or None without."""
         del n_weights
         return None
 
-    def l1(self, n_weights: int) -> tuple[Floats, Floats] | None:
+    def smooth_part(self, n_weights: int) -> Smooth | None:
+        """Another part with a gradient: (weights, gradient) -> value, its gradient added; or None without."""
+        del n_weights
+        return None
+
+    def l1_part(self, n_weights: int) -> tuple[Floats, Floats] | None:
         """Strengths (above, below) of the absolute-value part, or None without."""
         del n_weights
         return None
 
-    def bounds(self, n_weights: int) -> tuple[Floats, Floats] | None:
+    def bounds_part(self, n_weights: int) -> tuple[Floats, Floats] | None:
         """(lower, upper) between which the weights must stay, or None without."""
         del n_weights
         return None
+
+    def parts(self) -> set[str]:
+        """Names of the parts that it has."""
+        methods = {name: f"{name}_part" for name in PARTS}
+        return {
+            n for n, method in methods.items() if getattr(type(self), method) is not getattr(Prior, method)
+        }
+
+    def vector(self, name: str, n_weights: int) -> Floats:
+        """A setting as a vector of length 1 or n."""
+        return per_weight(getattr(self, name), n_weights, name, self.limits[name])
+
+    def check(self) -> None:
+        """Refuse settings that no features could make right."""
+        for name, limits in self.limits.items():
+            value = getattr(self, name)
+            if isinstance(value, Rule):
+                value.check(name, limits)
+            elif value is not None and not callable(value):
+                per_weight(value, None, name, limits)
+
+    def resolved(self: Self, index: FeatureIndex, names: Names) -> Self:
+        """The same prior with vectors in the place of rules."""
+        found = {
+            name: resolve_setting(value, index, names, name)
+            for name, value in vars(self).items()
+            if callable(value)
+        }
+        return replace(self, **found) if found else self
+
+    def holds(self, n_weights: int) -> NDArray[np.bool_]:
+        """[1 or n] where a weight cannot run to minus infinity, whatever the loss says."""
+        held = np.zeros(1, bool)
+        if (quadratic := self.quadratic_part(n_weights)) is not None:
+            held = held | (quadratic[1] > 0)
+        if (strengths := self.l1_part(n_weights)) is not None:
+            held = held | (strengths[1] > 0)
+        if (bounds := self.bounds_part(n_weights)) is not None:
+            held = held | np.isfinite(bounds[0])
+        return held
 
     def centred(self, weights: Floats, information: Floats) -> Prior:
         """What is believed after weights were learnt, ``information`` [n] being their curvature in the loss.
@@ -47,31 +104,19 @@ class Prior:
         return self
 
     def settings(self) -> dict[str, Any]:
-        """What a model file keeps of it: vectors over weights are named, not repeated."""
-        shown = {}
-        for name, value in vars(self).items():
-            array = np.asarray(value)
-            shown[name] = array.item() if array.ndim == 0 else f"vector of {array.size}"
-        return {"kind": type(self).__name__, **shown}
+        """Kind and settings as a file keeps them: vectors and functions are named, not repeated."""
+        return {
+            "kind": type(self).__name__,
+            **{name: describe(value) for name, value in vars(self).items()},
+        }
+
+    @classmethod
+    def from_settings(cls: type[Self], settings: dict[str, Any]) -> Self:
+        """Undo ``settings``, less its kind; what makes no sense is refused."""
+        prior = cls(**{name: restore(value) for name, value in settings.items()})
+        prior.check()
+        return prior
 
 
 class NoPrior(Prior):
     """No penalty: the maximum of the likelihood itself."""
-
-
-def per_weight(
-    value: ArrayLike, n_weights: int, name: str, *, low: float = -np.inf, finite: bool = False
-) -> Floats:
-    """``value`` as a vector of length 1 or ``n_weights``, all of it > low, and finite where asked."""
-    try:
-        vector = np.atleast_1d(np.asarray(value, np.float64))
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; give one number or one per weight ({n_weights})") from None
-    if vector.ndim != 1 or len(vector) not in (1, n_weights):
-        raise InputError(f"{name} has shape {vector.shape}; give one number or one per weight ({n_weights})")
-    bad = np.isnan(vector) | (vector <= low) | (finite & np.isinf(vector))
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        rule = "finite" if finite else f"greater than {low:g}"
-        raise InputError(f"{name}[{at}] is {vector[at]}; it must be {rule}")
-    return np.ascontiguousarray(vector)

@@ -190,7 +190,7 @@ def test_named_sets(name):
     assert named.edge_bias
     assert len(set(named.names)) == len(named)
     assert Templates.parse(str(named)) == named
-    assert ("pos" in named.columns) == (name == "entities")
+    assert ("pos" in named.columns) == (name not in ("simple", "tagging"))
 
 
 def test_entities_hold_all_predicates():

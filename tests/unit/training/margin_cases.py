@@ -82,7 +82,7 @@ def programme(given: Case) -> tuple[list[Constraints], Floats, Floats, Floats, F
         found = structured_margin.constraints(tokens, design.gold[begin:end].tolist(), table, n, cost)
         corpus.append(found._replace(counts=found.counts * mask))
     c = options.get("sequence_weights", np.ones(len(corpus)))
-    mean, precision = (np.broadcast_to(part, n) for part in prior.quadratic(n))
+    mean, precision = (np.broadcast_to(part, n) for part in prior.quadratic_part(n))
     return corpus, c, mean, precision, mask
 
 

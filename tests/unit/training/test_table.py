@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 class Box(Prior):
     """Weights between -1 and 1."""
 
-    def bounds(self, n_weights: int) -> tuple[Any, Any]:
+    def bounds_part(self, n_weights: int) -> tuple[Any, Any]:
         return np.full(n_weights, -1.0), np.full(1, 1.0)
 
 
@@ -31,6 +31,9 @@ PRIORS: dict[str, Prior] = {
     "gaussian": Gaussian(),
     "laplacian": Laplacian(),
     "elastic_net": ElasticNet(),
+    "hyperbolic": fc.Hyperbolic(),
+    "inequality": fc.Inequality(),
+    "inequality_extended": fc.Inequality(quadratic=2.0),
     "box": Box(),
 }
 
@@ -50,6 +53,9 @@ def test_penalties() -> None:
         "gaussian": {"quadratic"},
         "laplacian": {"l1"},
         "elastic_net": {"quadratic", "l1"},
+        "hyperbolic": {"smooth"},
+        "inequality": {"l1"},
+        "inequality_extended": {"smooth", "l1"},
         "box": {"bounds"},
     }
 
@@ -61,6 +67,9 @@ def test_penalties() -> None:
         ("gaussian", "lbfgs"),
         ("laplacian", "owlqn"),
         ("elastic_net", "owlqn"),
+        ("hyperbolic", "lbfgs"),
+        ("inequality", "owlqn"),
+        ("inequality_extended", "owlqn"),
         ("box", "bounded_lbfgs"),
     ],
 )

@@ -1,0 +1,257 @@
+"""Groups of weights: settings of a prior that differ from feature to feature.
+
+A rule stands where a number could stand, and is resolved when the features are known:
+
+    Gaussian(variance=by_count_bins({(1, 3): 4, (4, 10): 9}, otherwise=inf))
+    Gaussian(variance=by_dependency(transitions=100, emissions=10))
+    Gaussian(variance=times_count(0.5))
+    Gaussian(variance=lambda index: np.where(index.window[:, 0] < 0, 1.0, 10.0))
+
+Every group must hold a weight, and no weight may be in two groups: both are mistakes more often than not.
+Counts are those of the feature index: training positions, whatever the sample weights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.errors import InputError
+from fieldcraft.features.index import FeatureIndex
+from fieldcraft.priors.settings import POSITIVE, Floats, Limits, Names, Rule, per_weight
+
+Mask = NDArray[np.bool_]
+Bin = int | tuple[float, float]
+LABEL_PAIRS = "label pairs"  # stands for the template of features that look at labels alone
+
+
+def by_count_cutoff(threshold: int, *, rare: float, frequent: float) -> Rule:
+    """One number for features seen at most ``threshold`` times, another for all others.
+
+    >>> from fieldcraft import Gaussian
+    >>> Gaussian(variance=by_count_cutoff(2, rare=4.0, frequent=float("inf"))).settings()["variance"]["rule"]
+    'groups'
+    """
+    return Grouped("count", (((0, threshold), rare),), frequent)
+
+
+def by_count_bins(bins: Mapping[Bin, float], *, otherwise: float | None = None) -> Rule:
+    """A number for each range of counts: ``{(first, last): number}``, ends included, or ``{count: …}``."""
+    pairs = [((key, key) if isinstance(key, int) else tuple(key), value) for key, value in bins.items()]
+    return Grouped("count", tuple(pairs), otherwise)
+
+
+def by_dependency(*, transitions: float, emissions: float) -> Rule:
+    """One number for features that look at the label before, another for those that do not."""
+    return Grouped("dependency", (("transitions", transitions), ("emissions", emissions)), None)
+
+
+def by_template(numbers: Mapping[str, float], *, otherwise: float | None = None) -> Rule:
+    """A number for each template, by its name; ``*`` and ``?`` stand for any characters.
+
+    Features of labels alone have no template and are called ``"label pairs"``. For features given by the
+    user the templates are ``"features"`` and ``"edges"``.
+    """
+    return Grouped("template", tuple(numbers.items()), otherwise)
+
+
+def by_label(numbers: Mapping[str, float], *, otherwise: float | None = None) -> Rule:
+    """A number for each (current) label; ``*`` and ``?`` stand for any characters."""
+    return Grouped("label", tuple(numbers.items()), otherwise)
+
+
+def times_count(number: float, *, unseen: float = 1.0) -> Rule:
+    """``number`` times the feature's count: what was seen more often is held less.
+
+    A count of 0 (features="all" has such) would hold a weight with infinite strength; it is taken for
+    ``unseen``.
+    """
+    return Individual("count", number, unseen)
+
+
+def by_reliability(number: float, *, unseen: float = 1.0) -> Rule:
+    """``number`` over the variance of the feature's count, as its context tells it.
+
+    A feature that holds at a of the n positions of its observation has a probability there with a posterior
+    Beta(1 + a, 1 + n - a), of variance V = (1 + a) (1 + n - a) / ((n + 2)^2 (n + 3)). Its count has the
+    variance n V: the larger, the less it is to be trusted, and the more the weight is held. Where the
+    observation does not occur (n = 0), ``unseen`` stands in the place of the factor n.
+    """
+    return Individual("reliability", number, unseen)
+
+
+@dataclass(frozen=True)
+class Grouped(Rule):
+    """Weights in groups that do not overlap, a number each.
+
+    Parameters
+    ----------
+    by : what tells groups apart: a row of MASKS
+    groups : (key, number) of each
+    otherwise : number of the weights in no group; None if there must be none
+    """
+
+    kind = "groups"
+
+    by: str
+    groups: tuple[tuple[Any, float], ...]
+    otherwise: float | None
+
+    def numbers(self) -> Sequence[Any]:
+        rest = [] if self.otherwise is None else [self.otherwise]
+        return [*(number for _, number in self.groups), *rest]
+
+    def check(self, name: str, limits: Limits) -> None:
+        super().check(name, limits)
+        CHECKS[self.by]([key for key, _ in self.groups])
+
+    def __call__(self, index: FeatureIndex, names: Names) -> Floats:
+        owner = np.full(len(index), -1, np.int64)  # [F] the group of each weight
+        for k, (key, _) in enumerate(self.groups):
+            mask = MASKS[self.by](key, index, names)
+            self._refuse(k, mask, owner, index, names)
+            owner[mask] = k
+        if self.otherwise is None and np.any(owner < 0):
+            raise InputError(
+                f"{np.count_nonzero(owner < 0)} of {len(index)} weights are in none of the groups by "
+                f"{self.by}; give otherwise="
+            )
+        return np.asarray(self.numbers(), np.float64)[owner]
+
+    def _refuse(
+        self, k: int, mask: Mask, owner: NDArray[np.int64], index: FeatureIndex, names: Names
+    ) -> None:
+        shown = _shown(self.by, self.groups[k][0])
+        if not mask.any():
+            raise InputError(f"{shown} covers no weight ({_known(self.by, index, names)}); leave it out")
+        twice = np.flatnonzero(mask & (owner >= 0))
+        if len(twice):
+            other = _shown(self.by, self.groups[owner[twice[0]]][0])
+            raise InputError(f"{other} and {shown} overlap in {len(twice)} weights; each needs one group")
+
+
+@dataclass(frozen=True)
+class Individual(Rule):
+    """A number of its own for each weight: one number times a ratio.
+
+    Parameters
+    ----------
+    by : a row of RATIOS
+    number : what the ratios are multiplied with
+    unseen : stands for a count of 0
+    """
+
+    kind = "individual"
+
+    by: str
+    number: float
+    unseen: float
+
+    def numbers(self) -> Sequence[Any]:
+        return [self.number]
+
+    def check(self, name: str, limits: Limits) -> None:
+        super().check(name, limits)
+        if self.by not in RATIOS:
+            raise InputError(f"individual numbers by {self.by!r}; choose one of {', '.join(RATIOS)}")
+        per_weight(self.unseen, None, f"unseen in {self.kind}", POSITIVE)
+
+    def __call__(self, index: FeatureIndex, names: Names) -> Floats:
+        del names
+        return self.number * RATIOS[self.by](index, self.unseen)
+
+
+def _of_counts(key: tuple[float, float], index: FeatureIndex, names: Names) -> Mask:
+    del names
+    return np.asarray((index.count >= key[0]) & (index.count <= key[1]))
+
+
+def _of_dependency(key: str, index: FeatureIndex, names: Names) -> Mask:
+    del names
+    return index.is_edge if key == "transitions" else ~index.is_edge
+
+
+def _of_template(key: str, index: FeatureIndex, names: Names) -> Mask:
+    found = np.array([*_matches(key, names.templates), *_matches(key, [LABEL_PAIRS])], bool)
+    return np.asarray(found[index.template])  # -1, the last one, is the label pairs
+
+
+def _of_label(key: str, index: FeatureIndex, names: Names) -> Mask:
+    return np.asarray(np.array(_matches(key, names.labels), bool)[index.label])
+
+
+MASKS: dict[str, Callable[[Any, FeatureIndex, Names], Mask]] = {
+    "count": _of_counts,
+    "dependency": _of_dependency,
+    "template": _of_template,
+    "label": _of_label,
+}
+
+
+def _counts(index: FeatureIndex, unseen: float) -> Floats:
+    return np.where(index.count > 0, index.count, unseen)
+
+
+def _reliabilities(index: FeatureIndex, unseen: float) -> Floats:
+    n = index.family.astype(np.float64)
+    a = np.minimum(index.count, n)
+    spread = (1.0 + a) * (1.0 + n - a) / ((n + 2.0) ** 2 * (n + 3.0))
+    return np.asarray(1.0 / (spread * np.where(n > 0, n, unseen)))
+
+
+RATIOS: dict[str, Callable[[FeatureIndex, float], Floats]] = {
+    "count": _counts,
+    "reliability": _reliabilities,
+}
+
+
+def _matches(pattern: str, names: Sequence[str]) -> list[bool]:
+    """Which names are meant: the equal one, or those that fit the wildcards; brackets are plain."""
+    if pattern in names:
+        return [name == pattern for name in names]
+    wild = {"*": ".*", "?": "."}
+    fits = re.compile("".join(wild.get(c) or re.escape(c) for c in pattern), re.DOTALL)
+    return [fits.fullmatch(name) is not None for name in names]
+
+
+def _check_bins(bins: Sequence[tuple[float, float]]) -> None:
+    for given in bins:
+        if len(given) != 2 or not 0 <= given[0] <= given[1]:
+            raise InputError(f"count bin {given}: give (first, last) with 0 <= first <= last, or one count")
+    ordered = sorted(bins)
+    for one, other in zip(ordered, ordered[1:]):
+        if other[0] <= one[1]:
+            raise InputError(f"count bins {one} and {other} overlap; each count needs one bin")
+
+
+def _check_names(keys: Sequence[str]) -> None:
+    for key in keys:
+        if not isinstance(key, str):
+            raise InputError(f"the group {key!r} is a {type(key).__name__}; groups are named by strings")
+
+
+CHECKS: dict[str, Callable[[Sequence[Any]], None]] = {
+    "count": _check_bins,
+    "dependency": _check_names,
+    "template": _check_names,
+    "label": _check_names,
+}
+
+
+def _shown(by: str, key: Any) -> str:
+    return f"the group of {by} {key!r}"
+
+
+def _known(by: str, index: FeatureIndex, names: Names) -> str:
+    counts = f"counts run from {min(index.count, default=0)} to {max(index.count, default=0)}"
+    return {
+        "count": counts,
+        "dependency": "there are no such features",
+        "template": f"templates: {', '.join([*names.templates, LABEL_PAIRS])}",
+        "label": f"labels: {', '.join(names.labels)}",
+    }[by]

@@ -1,0 +1,59 @@
+"""Unsupported features worth their room: label configurations that a young model holds likely.
+
+A feature that training never shows can only lower the score of wrong labelings. That matters where they
+are likely: features (attribute, y) with p(y_t = y | x) > p at some position t of the attribute, and likewise
+pairs of labels, with an attribute or without. Their count is 0; they are appended, so that weights keep
+their places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+from fieldcraft.design import Design, Encoder, native_tokens
+from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.index import FeatureIndex
+from fieldcraft.potentials import ChainWeights
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+def with_likely_features(
+    design: Design, encoder: Encoder, weights: Floats, n_states: int, least: float | None, n_jobs: int
+) -> Design:
+    """The design with the features whose configuration has a probability above ``least`` somewhere."""
+    of_attribute = encoder.attribute_template  # [A]
+    on_edge = np.array([t.part == "edge" for t in encoder.templates], np.uint8)[of_attribute]  # [A]
+    potentials = ChainWeights.of(design.index, weights, n_states).apply(design.encoded)
+    attribute, previous, label = _core.likely_features(
+        potentials, native_tokens(design.encoded), on_edge, encoder.edge_bias, least, n_jobs
+    )
+    observed = attribute >= 0
+    template = np.where(observed, of_attribute[attribute], -1) if len(of_attribute) else attribute
+    fresh = FeatureIndex(
+        attribute,
+        previous,
+        label,
+        template.astype(np.int32),
+        np.zeros(len(label), np.int32),
+        _families(design.encoded, on_edge)[attribute],
+        design.index.windows,
+        design.index.n_attributes,
+    )
+    return replace(design, index=design.index.append(fresh))
+
+
+def _families(encoded: Encoded, on_edge: NDArray[np.uint8]) -> Ints:
+    """[A + 1] positions where each attribute holds, and at last those that have one before them."""
+    begins = np.zeros(len(encoded.token_ptr) - 1, bool)
+    begins[encoded.offsets[:-1][np.diff(encoded.offsets) > 0]] = True
+    token = np.repeat(np.arange(len(begins)), np.diff(encoded.token_ptr))
+    counted = ~(begins[token] & (on_edge[encoded.attributes] > 0))  # no step leads to a first token
+    families = np.bincount(encoded.attributes[counted], minlength=len(on_edge) + 1)
+    families[-1] = np.count_nonzero(~begins)
+    return families.astype(np.int32)
