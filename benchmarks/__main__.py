@@ -1,4 +1,4 @@
-"""``python -m benchmarks [W1 W2 W3 S200 S500 startup accuracy] [--quick] [--check] [--passes n]``.
+"""``python -m benchmarks [W1 W2 W3 S200 S500 races startup accuracy] [--quick] [--check] [--passes n]``.
 
 Without names everything is measured and written to results/benchmarks.md and .json; a part, or a
 quick look, goes to results/partial.md and .json.
@@ -18,8 +18,19 @@ from benchmarks.columns import data_folder
 from benchmarks.plan import FULL, NAMES, QUICK, Effort, plan
 from benchmarks.tasks import run
 
-SETTINGS = ("workload", "side", "task", "given", "threads")
-SHOWN = ("evaluation", "ingestion", "total", "memory", "strings", "columns", "marginals", "f1")
+SETTINGS = ("workload", "side", "task", "name", "given", "threads")
+SHOWN = (
+    "seconds",
+    "objective",
+    "evaluation",
+    "ingestion",
+    "total",
+    "memory",
+    "strings",
+    "columns",
+    "marginals",
+    "f1",
+)
 
 
 def arguments() -> argparse.Namespace:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from benchmarks.races import RACES, Goal
+
 Run = dict[str, Any]
-Goal = tuple[float | None, float | None]  # floor, aim
 USUAL: dict[str, Any] = {"given": "lists", "threads": 1}  # where a run does not say
 ALL = ("W1", "W2", "W3")
 
@@ -121,6 +122,16 @@ MEASURES: tuple[Measure, ...] = (
         max,
     ),
     Measure("marginals", "tokens/s", *_both("tag", "marginals"), _everywhere(5, None), max),
+    *(
+        Measure(
+            race.title,
+            "s",
+            Pick("peer", "race", "seconds", {"name": race.name}),
+            Pick("ours", "race", "seconds", {"name": race.name, "threads": 2}),
+            {race.workload: race.goal},
+        )
+        for race in RACES.values()
+    ),
 )
 
 
@@ -138,4 +149,14 @@ FIGURES: tuple[Figure, ...] = (
     Figure("evaluations", *_both("train", "evaluations", threads=2)),
     Figure("test accuracy, %", *_both("tag", "accuracy")),
     Figure("test F1, %", *_both("tag", "f1")),
+    *(
+        Figure(
+            f"{race.title}: {title}",
+            Pick("peer", "race", figure, {"name": race.name}),
+            Pick("ours", "race", figure, {"name": race.name, "threads": 2}),
+        )
+        for race in RACES.values()
+        for figure, title in (("objective", "objective"), ("f1", "test F1, %"))
+        if not (race.passes and figure == "objective")
+    ),
 )

@@ -9,12 +9,15 @@ a line search. Hence, with trials n_1 … n_k and callbacks at s_1 … s_k,
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pycrfsuite  # type: ignore[import-untyped]
 
 from benchmarks.memory import MemoryAdded
+from benchmarks.races import RACES
 from benchmarks.scores import accuracy, f1
 from benchmarks.timing import clock, fastest, median_step
 from benchmarks.workloads import Features, Labels
@@ -25,8 +28,8 @@ Figures = dict[str, Any]
 class _Watched(pycrfsuite.Trainer):  # type: ignore[misc]
     """A silent trainer that notes when each iteration ends."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(algorithm="lbfgs", params=settings, verbose=True)
+    def __init__(self, algorithm: str = "lbfgs", **settings: Any) -> None:
+        super().__init__(algorithm=algorithm, params=settings, verbose=True)
         self.stamps: list[float] = []
 
     def on_iteration(self, *_: Any) -> None:
@@ -114,4 +117,23 @@ def optimum(source: Any, *, model: str) -> Figures:
     return {k: figures[k] for k in ("objective", "iterations_done", "total")} | {"f1": scores["f1"]}
 
 
-TASKS: dict[str, Callable[..., Figures]] = {"train": train, "tag": tag, "optimum": optimum}
+def race(source: Any, *, name: str, model: str) -> Figures:
+    """From attribute lists to the last iteration; the objective there goes into ``model`` + ".target"."""
+    X, y = source.features("train")
+    algorithm, settings = RACES[name].peer()
+    begun = clock()
+    trainer = _Watched(algorithm, **settings)
+    for sequence, labels in zip(X, y):
+        trainer.append(sequence, labels)
+    trainer.train(model)
+    figures: Figures = {
+        "seconds": trainer.stamps[-1] - begun,
+        "objective": trainer.logparser.iterations[-1]["loss"],
+        "iterations_done": len(trainer.stamps),
+    }
+    Path(f"{model}.target").write_text(json.dumps(figures["objective"]))
+    scores = tag(source, model=model, repeat=1)
+    return figures | {k: scores[k] for k in ("accuracy", "f1") if k in scores}
+
+
+TASKS: dict[str, Callable[..., Figures]] = {"train": train, "tag": tag, "optimum": optimum, "race": race}

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.races import RACES
 from benchmarks.synthetic import SYNTHETIC
 from benchmarks.workloads import WORKLOADS
 
 Settings = dict[str, Any]
-NAMES = (*WORKLOADS, *SYNTHETIC, "startup", "accuracy")
+NAMES = (*WORKLOADS, *SYNTHETIC, "races", "startup", "accuracy")
 
 
 class Effort(NamedTuple):
@@ -37,12 +38,21 @@ def plan(names: Sequence[str], effort: Effort, folder: Path) -> Iterator[Setting
                 yield from _workload(name, effort, folder)
             elif name in SYNTHETIC:
                 yield from _training(name, effort.synthetic_iterations, folder)
+            elif name == "races":
+                yield from _races(folder)
     if "startup" in names:
         yield {"side": "startup", "task": "imports", "repeat": 5}
     if "accuracy" in names:
         yield {"side": "accuracy", "task": "entities"}
         for side in ("peer", "ours"):
             yield {"side": side, "task": "optimum", "workload": "W1", "model": f"{folder}/optimum"}
+
+
+def _races(folder: Path) -> Iterator[Settings]:
+    for race in RACES.values():
+        shared: Settings = {"task": "race", "workload": race.workload, "name": race.name}
+        yield {"side": "peer", **shared, "model": f"{folder}/race"}
+        yield {"side": "ours", **shared, "model": f"{folder}/race", "threads": 2}
 
 
 def _training(name: str, iterations: int, folder: Path) -> Iterator[Settings]:

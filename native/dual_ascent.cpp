@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <cmath>
+#include <exception>
+#include <mutex>
 #include <stdexcept>
 
 #include "parallel.hpp"
@@ -61,6 +62,7 @@ DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const d
   state_.node.assign(static_cast<size_t>(problem.n_tokens()) * P, 0.0f);
   state_.pairs.assign(static_cast<size_t>(N) * S * P, 0.0f);
   state_.entropy.assign(N, 0.0);
+  state_.gaps.assign(N, 0.0);
   state_.overlap = 1;
   live_.set(mean_.data());
   for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are their means
@@ -72,7 +74,7 @@ DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const d
 
 void DualAscent::restore(State state, const double* weights) {
   if (state.node.size() != state_.node.size() || state.pairs.size() != state_.pairs.size() ||
-      state.entropy.size() != state_.entropy.size())
+      state.entropy.size() != state_.entropy.size() || state.gaps.size() != state_.gaps.size())
     throw std::invalid_argument("the state of a dual ascent is of other data");
   state_ = std::move(state);
   live_.set(weights);
@@ -164,42 +166,88 @@ double DualAscent::quadratic(const Group& group, Lane& lane) const {
   return total;
 }
 
-DualAscent::Pass DualAscent::run(const int64_t* order) {
-  const int n_threads = problem_.n_threads(), P = problem_.layout().P;
-  const size_t n = static_cast<size_t>(problem_.n_sequences()), n_groups = (n + kGroup - 1) / kGroup;
-  Group group;
-  std::vector<Lane> lanes(n_threads);
-  std::barrier here(n_threads);
-  std::atomic<size_t> next{0};
-  double gap = 0;
-  const auto gather = [&](size_t g) {
-    group.members.assign(order + g * kGroup, order + std::min(n, (g + 1) * kGroup));
-    group.begin.assign(1, 0);
-    for (const int64_t i : group.members)
-      group.begin.push_back(group.begin.back() + problem_.offsets()[i + 1] - problem_.offsets()[i]);
-    const size_t room = static_cast<size_t>(group.begin.back()) * P;
-    group.scores.reserve(room), group.change.reserve(room);
-    group.pair_change.reserve(kGroup * live_.pair_factor().size());
-    next = 0;
-  };
-  const auto conclude = [&](size_t g) {
-    double estimate = 0;
-    for (size_t k = 0; k < group.size(); ++k) gap += group.gap[k], estimate += group.estimate[k];
-    if (g % kMeasured == 0 && estimate > 0)
-      state_.overlap += kSmoothing * (std::max(quadratic(group, lanes[0]) / estimate, 1e-3) - state_.overlap);
-    if (g + 1 < n_groups) gather(g + 1);
-  };
-  if (n_groups > 0) gather(0);
-  run_team(n_threads, [&](int thread) {
-    for (size_t g = 0; g < n_groups; ++g) {
-      for (size_t k = next++; k < group.size(); k = next++) work_out(group, k, lanes[thread]);
-      here.arrive_and_wait();
-      apply(group, thread);
-      here.arrive_and_wait();
-      if (thread == 0) conclude(g);
-      here.arrive_and_wait();
+// The n sequences of `order` in groups of kGroup, by a team of threads.
+class DualAscent::Round {
+ public:
+  Round(DualAscent& ascent, const int64_t* order, size_t n)
+      : ascent_(ascent), order_(order), n_(n), n_threads_(ascent.problem_.n_threads()), lanes_(n_threads_) {}
+
+  void run() {
+    if (n_ == 0) return;
+    gather();
+    Meeting meeting(n_threads_);
+    run_team(n_threads_, [&](int thread) {
+      while (!done_) {
+        safely([&] {
+          for (size_t k = next_++; k < group_.size(); k = next_++)
+            ascent_.work_out(group_, k, lanes_[thread]);
+        });
+        meeting.wait();
+        if (!failure_) ascent_.apply(group_, thread);
+        meeting.wait([&] { safely([&] { conclude(); }); });
+      }
+    });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  // A failure ends the round for all threads; what was applied so far stays.
+  template <class Work>
+  void safely(const Work& work) {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard<std::mutex> locked(mutex_);
+      failure_ = std::current_exception();
+      done_ = true;
     }
-  });
+  }
+
+  void gather() {
+    const std::vector<int64_t>& offsets = ascent_.problem_.offsets();
+    group_.members.assign(order_ + first_, order_ + std::min(n_, first_ + kGroup));
+    group_.begin.assign(1, 0);
+    for (const int64_t i : group_.members)
+      group_.begin.push_back(group_.begin.back() + offsets[i + 1] - offsets[i]);
+    const size_t room = static_cast<size_t>(group_.begin.back()) * ascent_.problem_.layout().P;
+    group_.scores.reserve(room), group_.change.reserve(room);
+    group_.pair_change.reserve(kGroup * ascent_.live_.pair_factor().size());
+    next_ = 0;
+  }
+
+  void conclude() {
+    State& state = ascent_.state_;
+    double estimate = 0;
+    for (size_t k = 0; k < group_.size(); ++k)
+      state.gaps[group_.members[k]] = group_.gap[k], estimate += group_.estimate[k];
+    if (first_ % (kGroup * kMeasured) == 0 && estimate > 0) {
+      const double overlap = std::max(ascent_.quadratic(group_, lanes_[0]) / estimate, 1e-3);
+      state.overlap += kSmoothing * (overlap - state.overlap);
+    }
+    first_ += kGroup;
+    if (first_ < n_)
+      gather();
+    else
+      done_ = true;
+  }
+
+  DualAscent& ascent_;
+  const int64_t* order_;
+  const size_t n_;
+  const int n_threads_;
+  std::vector<Lane> lanes_;
+  Group group_;
+  size_t first_ = 0;  // of the group, in the order
+  std::atomic<size_t> next_{0};
+  std::atomic<bool> done_{false};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+DualAscent::Pass DualAscent::run(const int64_t* order, size_t n) {
+  Round(*this, order, n).run();
+  double gap = 0;
+  for (const double part : state_.gaps) gap += part;
   return {gap, dual(), state_.overlap};
 }
 

@@ -5,8 +5,9 @@
 //
 //   w_f = mean_f + (1 / precision_f) sum over i of c_i (gold counts_f - E_{q_i}[counts_f]),
 //
-// and the dual objective is D(q) = sum c_i H(q_i) - sum precision (w^2 - mean^2) / 2 <= P(w). A step mixes q_i with what
-// the model says now, p_i:  q_i <- (1 - s) q_i + s p_i. Only the features of the sequence change.
+// and the dual objective is D(q) = sum c_i H(q_i) - sum precision (w^2 - mean^2) / 2 <= P(w). A step mixes
+// q_i with what the model says now, p_i:  q_i <- (1 - s) q_i + s p_i. Only the features of the sequence
+// change.
 //
 // How far? With h_i <= H(q_i) (entropy is concave: h_i <- (1 - s) h_i + s H(p_i)) the gain of a step is
 //
@@ -39,12 +40,12 @@ class DualAscent {
   int64_t n_features() const { return problem_.n_features(); }
 
   struct Pass {
-    double gap;      // sum of c_i K_i as they were met
+    double gap;      // sum of c_i K_i as they were met last
     double dual;     // D
     double overlap;  // see above
   };
-  // One pass in the order of `order` [N].
-  Pass run(const int64_t* order);
+  // One pass over the n sequences of `order`: all of them, or those that matter most (see State::gaps).
+  Pass run(const int64_t* order, size_t n);
 
   // D as it is now: a lower bound of the objective's minimum.
   double dual() const;
@@ -56,6 +57,7 @@ class DualAscent {
   struct State {
     std::vector<float> node, pairs;  // [tokens, P], [N, S, P], padding 0
     std::vector<double> entropy;     // [N]
+    std::vector<double> gaps;        // [N] c_i K_i as it was met last
     double overlap;
   };
   const State& state() const { return state_; }
@@ -70,13 +72,14 @@ class DualAscent {
  private:
   struct Lane;
   struct Group;
+  class Round;
   void work_out(Group& group, size_t k, Lane& lane);
   void apply(const Group& group, int owner);
   double quadratic(const Group& group, Lane& lane) const;
 
   const ChainProblem& problem_;
   std::vector<double> mean_, inverse_;  // [n_features]; 1 / precision
-  double usual_inverse_;         // their mean: for the estimate of Q
+  double usual_inverse_;                // their mean: for the estimate of Q
   LiveWeights live_;
   State state_;
 };

@@ -89,12 +89,19 @@ FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_
                                           int owner, int64_t begin, int64_t end, int P,
                                           const double* marginals, double* rows, double* gradient))
 
-// rows += factor_rows * change, weights += factor * change (factor [1] or [n_features]), for one owner's
-// share.
+// What a change is multiplied by before it reaches a weight: a factor of its own, `each` [n_features] and, in
+// dense rows, `rows` [n_rows, P]; or, where `supported` [n_rows, P] is given, the one number *each, and 1 or
+// 0 by whether a row has a feature there.
+struct Factors {
+  const double* each;
+  const double* rows;
+  const float* supported;
+};
+
+// rows += factors * change, weights += factors * change, for one owner's share.
 FIELDCRAFT_EACH_LEVEL(void apply_tokens(const TokenRows& design, const uint32_t* splits, int n_owners,
                                         int owner, int64_t begin, int64_t end, int P, const double* change,
-                                        const double* factor_rows, const double* factor, bool one_factor,
-                                        double* rows, double* weights))
+                                        const Factors& factors, double* rows, double* weights))
 
 FIELDCRAFT_EACH_LEVEL(Comparison compare_marginals(const double* p, const float* q, const double* score,
                                                    size_t n, double* step))

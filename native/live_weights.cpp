@@ -9,10 +9,15 @@ LiveWeights::LiveWeights(const ChainProblem& problem, const std::vector<double>&
   const Layout& layout = problem.layout();
   const size_t n = static_cast<size_t>(layout.n_rows) * P_;
   rows_ = Buffer(n), factor_rows_ = Buffer(n);
-  layout.expand(factor_.data(), factor_rows_.data(), problem.n_threads());
   pair_factor_ = pairs_of(factor_.data());
-  if (std::all_of(factor_.begin(), factor_.end(), [&](double x) { return x == factor_[0]; }))
-    factor_.resize(std::min<size_t>(factor_.size(), 1));  // one number is quicker to look up
+  const bool uniform = std::all_of(factor_.begin(), factor_.end(), [&](double x) { return x == factor_[0]; });
+  const std::vector<double> ones(uniform ? factor_.size() : 0, 1.0);
+  layout.expand(uniform ? ones.data() : factor_.data(), factor_rows_.data(), problem.n_threads());
+  if (uniform) {  // less to read
+    supported_.assign(factor_rows_.data(), factor_rows_.data() + n);
+    factor_rows_ = Buffer(0);
+    factor_.resize(std::min<size_t>(factor_.size(), 1));
+  }
   set(std::vector<double>(layout.n_features, 0.0).data());
 }
 
@@ -57,9 +62,10 @@ void LiveWeights::score(int64_t sequence, double* node) const {
 
 void LiveWeights::add(int64_t sequence, const double* change, const uint32_t* splits, int n_owners,
                       int owner) {
+  const Factors factors{factor_.data(), factor_rows_.data(),
+                        supported_.empty() ? nullptr : supported_.data()};
   FIELDCRAFT_DISPATCH(apply_tokens, problem_.rows(), splits, n_owners, owner, problem_.offsets()[sequence],
-                      problem_.offsets()[sequence + 1], P_, change, factor_rows_.data(), factor_.data(),
-                      factor_.size() == 1, rows_.data(), sparse_.data());
+                      problem_.offsets()[sequence + 1], P_, change, factors, rows_.data(), sparse_.data());
 }
 
 void LiveWeights::add_nodes(int64_t sequence, const double* change, int owner) {

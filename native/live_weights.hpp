@@ -48,7 +48,9 @@ class LiveWeights {
   const ChainProblem& problem_;
   int S_, P_;
   std::vector<double> factor_;               // [n_features], or one that serves all
-  Buffer rows_, factor_rows_;                // [n_rows, P]
+  Buffer rows_;                              // [n_rows, P]
+  Buffer factor_rows_;                       // the same where weights have factors of their own
+  std::vector<float> supported_;             // otherwise: 1 where a row has a feature, 0 where not
   std::vector<double> sparse_;               // [n_features]
   std::vector<double> pairs_, pair_factor_;  // [S, P]
   std::unique_ptr<Edges> edges_;

@@ -5,14 +5,6 @@
 #include "kernels/simd.hpp"
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
-namespace {
-
-typedef float Half __attribute__((vector_size(kWidth * 4), may_alias, aligned(4)));
-
-inline Vec widened(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Half*>(p), Vec); }
-
-}  // namespace
-
 // step <- p - q, and the sums <score, q>, <score, p>, <step, step> over n entries, a multiple of P.
 Comparison compare_marginals(const double* p, const float* q, const double* score, size_t n, double* step) {
   Vec with_q{}, with_p{}, squares{};

@@ -136,32 +136,41 @@ void scatter(const TokenRows& d, const uint32_t* splits, int n_owners, int owner
   }
 }
 
-// The same with a factor of its own for every weight (0 where a row has no feature): weights move.
-template <bool Valued, bool Wide>
+// The same with a factor for every weight (0 where a row has no feature): weights move.
+template <bool Valued, bool Wide, bool Uniform>
 void apply(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin, int64_t end,
-           int P, const double* change, const double* factor_rows, const double* factor, bool one,
-           double* rows, double* weights) {
+           int P, const double* change, const Factors& factors, double* rows, double* weights) {
+  const auto row_factor = [&](int64_t at) {
+    if constexpr (Uniform)
+      return widened(factors.supported + at) * splat(*factors.each);
+    else
+      return load(factors.rows + at);
+  };
   for (int64_t t = begin; t < end; ++t, change += P) {
     const Share later = share_of(d, splits, n_owners, owner, std::min(t + kTokensAhead, end - 1));
     for (int64_t i = later.i; i < later.i_end; ++i) {
-      prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
-      prefetch_row(factor_rows + static_cast<int64_t>(d.dense[i]) * P, P);
+      const int64_t at = static_cast<int64_t>(d.dense[i]) * P;
+      prefetch_row(rows + at, P);
+      if constexpr (Uniform)
+        for (int y = 0; y < P; y += 2 * kLine) __builtin_prefetch(factors.supported + at + y);
+      else
+        prefetch_row(factors.rows + at, P);
     }
     for (int64_t j = later.j; j < later.j_end; ++j)
       __builtin_prefetch(weights + Entry<Wide>::feature(d.sparse, j), 1);
     const Share s = share_of(d, splits, n_owners, owner, t);
     for (int64_t i = s.i; i < s.i_end; ++i) {
-      double* row = rows + static_cast<int64_t>(d.dense[i]) * P;
-      const double* scale = factor_rows + static_cast<int64_t>(d.dense[i]) * P;
+      const int64_t at = static_cast<int64_t>(d.dense[i]) * P;
       const Vec value = splat(Valued ? d.dense_values[i] : 1.0);
-      for (int y = 0; y < P; y += kWidth)
-        store(row + y,
-              load(row + y) + (Valued ? value * load(scale + y) : load(scale + y)) * load(change + y));
+      for (int y = 0; y < P; y += kWidth) {
+        const Vec factor = row_factor(at + y);
+        store(rows + at + y, load(rows + at + y) + (Valued ? value * factor : factor) * load(change + y));
+      }
     }
     for (int64_t j = s.j; j < s.j_end; ++j) {
       const uint32_t f = Entry<Wide>::feature(d.sparse, j);
       const double value = Valued ? d.sparse_values[j] : 1.0;
-      weights[f] += value * change[Entry<Wide>::label(d.sparse, j)] * factor[one ? 0 : f];
+      weights[f] += value * change[Entry<Wide>::label(d.sparse, j)] * factors.each[Uniform ? 0 : f];
     }
   }
 }
@@ -195,11 +204,14 @@ void scatter_tokens(const TokenRows& d, const uint32_t* splits, int n_owners, in
 }
 
 void apply_tokens(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin,
-                  int64_t end, int P, const double* change, const double* factor_rows, const double* factor,
-                  bool one_factor, double* rows, double* weights) {
+                  int64_t end, int P, const double* change, const Factors& factors, double* rows,
+                  double* weights) {
   with_flags(d, [&](auto valued, auto wide) {
-    apply<decltype(valued)::value, decltype(wide)::value>(d, splits, n_owners, owner, begin, end, P, change,
-                                                          factor_rows, factor, one_factor, rows, weights);
+    const auto run = [&](auto uniform) {
+      apply<decltype(valued)::value, decltype(wide)::value, decltype(uniform)::value>(
+          d, splits, n_owners, owner, begin, end, P, change, factors, rows, weights);
+    };
+    return factors.supported != nullptr ? run(std::true_type{}) : run(std::false_type{});
   });
 }
 

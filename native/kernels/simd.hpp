@@ -23,6 +23,7 @@ constexpr int kWidth = 2;
 
 typedef double Vec __attribute__((vector_size(kWidth * 8), may_alias));
 typedef double VecU __attribute__((vector_size(kWidth * 8), may_alias, aligned(8)));
+typedef float Half __attribute__((vector_size(kWidth * 4), may_alias, aligned(4)));
 typedef int64_t IVec __attribute__((vector_size(kWidth * 8), may_alias));
 typedef uint64_t UVec __attribute__((vector_size(kWidth * 8), may_alias));
 
@@ -30,6 +31,7 @@ inline Vec load(const double* p) { return *reinterpret_cast<const Vec*>(p); }
 inline void store(double* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
 inline Vec loadu(const double* p) { return *reinterpret_cast<const VecU*>(p); }
 inline void storeu(double* p, Vec v) { *reinterpret_cast<VecU*>(p) = v; }
+inline Vec widened(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Half*>(p), Vec); }
 inline Vec splat(double x) { return Vec{} + x; }
 inline Vec select(IVec mask, Vec a, Vec b) { return mask ? a : b; }
 inline Vec vmax(Vec a, Vec b) { return a > b ? a : b; }

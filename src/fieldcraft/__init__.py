@@ -51,6 +51,11 @@ _HOMES = {
     "SMO": "fieldcraft.optimisers",
     "VotedPerceptron": "fieldcraft.optimisers",
     "StateSpace": "fieldcraft.structures.states",
+    "Comparison": "fieldcraft.evaluation.significance",
+    "compare": "fieldcraft.evaluation.significance",
+    "BakeOff": "fieldcraft.tuning.results",
+    "Entry": "fieldcraft.tuning.entries",
+    "bake_off": "fieldcraft.tuning.bake_off",
     "Inspection": "fieldcraft.inspection",
     "Explanation": "fieldcraft.inspection",
     "FieldcraftError": "fieldcraft.errors",
@@ -71,6 +76,7 @@ if TYPE_CHECKING:
     from fieldcraft.corpus import Corpus, Sequence, Span, read, write
     from fieldcraft.corpus.tokenising import Token, Tokenizer, tokenize
     from fieldcraft.errors import FieldcraftError
+    from fieldcraft.evaluation.significance import Comparison, compare
     from fieldcraft.features.gazetteers import Gazetteer
     from fieldcraft.features.templates import Templates
     from fieldcraft.inspection import Explanation, Inspection
@@ -102,6 +108,9 @@ if TYPE_CHECKING:
     )
     from fieldcraft.priors import ElasticNet, Gaussian, Hyperbolic, Inequality, Laplacian
     from fieldcraft.structures.states import StateSpace
+    from fieldcraft.tuning.bake_off import bake_off
+    from fieldcraft.tuning.entries import Entry
+    from fieldcraft.tuning.results import BakeOff
 else:
 
     def __getattr__(name: str) -> Any:

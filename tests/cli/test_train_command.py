@@ -124,6 +124,16 @@ def test_resume_finds_the_snapshot_beside_the_model(corpora: Path, tmp_path: Pat
     assert "iteration 4/6" not in done.stderr
 
 
+def test_resume_with_other_data_is_refused(corpora: Path, tmp_path: Path) -> None:
+    """The snapshot and the model of the other training stay as they are."""
+    train(tmp_path, corpora / "train.conll", *COLUMNS, "--snapshot-every", "2", "--epochs", "4")
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    other = ["train", corpora / "dev.conll", *COLUMNS, "--resume", "-o", tmp_path / "m.fc"]
+    done = run(*other, check=1)
+    assert "m.fc.snapshot is a snapshot of another training" in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
 def test_objective_and_optimiser(corpora: Path, tmp_path: Path) -> None:
     common = [corpora / "train.conll", *COLUMNS, "--max-iterations", "5", "--objective", "pointwise"]
     train(tmp_path, *common)

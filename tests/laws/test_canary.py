@@ -30,6 +30,7 @@ NAMES = [
     "LOGSPACE",
     "DIRECTION",
     "OBJECTIVE",
+    "DUAL",
 ]
 RED = 1  # pytest's status when tests ran and some failed; 2 and above mean that it broke down
 

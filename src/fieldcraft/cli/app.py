@@ -11,16 +11,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fieldcraft.cli import convert, demo, evaluate, explain, inspect, score, tag, train
-from fieldcraft.cli.options import Jobs, Quiet, Seed, expanded
+from fieldcraft.cli import bake_off, compare, convert, demo, evaluate, explain, inspect, score, tag, train
+from fieldcraft.cli.options import Command, Jobs, Quiet, Seed, expanded
 from fieldcraft.errors import FieldcraftError
 
 COMMANDS: dict[str, Any] = {
     "demo": demo.demo,
     "train": train.train,
+    "bake-off": bake_off.bake_off,
     "tag": tag.tag,
     "evaluate": evaluate.evaluate,
     "score": score.score,
+    "compare": compare.compare,
     "inspect": inspect.inspect,
     "explain": explain.explain,
     "convert": convert.convert,
@@ -118,6 +120,7 @@ for _name, _function in COMMANDS.items():
     _examples = sys.modules[_function.__module__].EXAMPLES
     app.command(
         _name,
+        cls=Command,
         help=re.sub(r"(?<=\S)\n(?=\S)", " ", cleandoc(_function.__doc__)),  # paragraphs without breaks
         epilog="\n\n".join(["[bold]Examples[/bold]", *_examples]),
     )(expanded(_function))

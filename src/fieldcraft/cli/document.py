@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from fieldcraft.cli.app import COMMANDS, app
+from fieldcraft.cli.options import completed
 
 HEAD = """\
 # Commands
@@ -80,7 +81,7 @@ def _row(parameter: Any) -> str:
         and not callable(default)
         and parameter.param_type_name == "option"
     )
-    text = re.sub(r"\s+", " ", parameter.help or "") + (f" Default: `{default}`." if shown else "")
+    text = re.sub(r"\s+", " ", completed(parameter.help or "")) + (f" Default: `{default}`." if shown else "")
     escaped = text.replace("|", "\\|")
     return f"| {names} | {escaped} |"
 

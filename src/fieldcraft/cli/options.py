@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 READING, RUNNING, WRITING = "Reading", "Running", "Writing"
 
@@ -29,6 +31,29 @@ def named(module: str, table: str, *extra: str) -> dict[str, Any]:
         return value
 
     return {"callback": check, "autocompletion": names}
+
+
+def completed(text: str) -> str:
+    """A help text with each ``{module:TABLE}`` replaced by the table's names, loaded when they are shown.
+
+    >>> completed("{fieldcraft.design:FEATURES}.")
+    'supported, all, all_states, all_transitions or selected.'
+    """
+
+    def names(found: re.Match[str]) -> str:
+        *most, last = getattr(import_module(found[1]), found[2])
+        return f"{', '.join(most)} or {last}"
+
+    return re.sub(r"\{([\w.]+):(\w+)\}", names, text)
+
+
+class Command(TyperCommand):
+    """A command whose help is completed when it is asked for."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for parameter in self.params:
+            parameter.help = completed(getattr(parameter, "help", None) or "")  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
 
 
 Jobs = Annotated[
@@ -89,7 +114,7 @@ class Reading:
     format: Annotated[
         str | None,
         typer.Option(
-            help="auto, columns, conllu, attributes or jsonl.",
+            help="auto, {fieldcraft.corpus.formats:FORMATS}.",
             rich_help_panel=READING,
             **named("fieldcraft.corpus.formats", "FORMATS", "auto"),
         ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_
 from typing import Any
 
-from fieldcraft.errors import InputError
 from fieldcraft.evaluation import metrics
 
 Labels = list[list[str]]
@@ -46,15 +45,6 @@ def print_scores(
         print(metrics.report(gold, predicted, format="conlleval", **(rules or {})))
     for line in _lines(facts):
         print(line)
-
-
-def counting_rules(*, strict: bool, raw: bool, scheme: str | None) -> dict[str, str]:
-    """Arguments of the metrics for the options of `score`."""
-    if raw:
-        return {"scheme": "raw"}
-    if strict != (scheme is not None):
-        raise InputError("--strict and --scheme go together: --strict --scheme iob2")
-    return {"scheme": str(scheme), "mode": "strict"} if strict else {}
 
 
 def _accuracies(gold: Labels, predicted: Labels) -> dict[str, Any]:

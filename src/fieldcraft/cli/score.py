@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fieldcraft.cli.options import READING, Files, Json, Metric, Quiet, named
-from fieldcraft.errors import CorpusError
+from fieldcraft.errors import CorpusError, InputError
 
 EXAMPLES = [
     "fieldcraft tag ner.fc test.conll | fieldcraft score",
@@ -16,11 +16,15 @@ EXAMPLES = [
     "fieldcraft score tagged.conll --json",
 ]
 COUNTING = "Counting"
+Delimiter = Annotated[
+    str,
+    typer.Option("--delimiter", "-d", help="auto, blank, tab or a character.", rich_help_panel=READING),
+]
 
 
 @dataclass
-class Counting:
-    """What counts as a span found, and how precision and recall are weighed."""
+class Spans:
+    """What counts as a span found."""
 
     strict: Annotated[
         bool,
@@ -40,6 +44,20 @@ class Counting:
             "--raw", "-r", help="Each label but O is a span of one token.", rich_help_panel=COUNTING
         ),
     ] = False
+
+    def rules(self) -> dict[str, str]:
+        """As arguments of the metrics."""
+        if self.raw:
+            return {"scheme": "raw"}
+        if self.strict != (self.scheme is not None):
+            raise InputError("--strict and --scheme go together: --strict --scheme iob2")
+        return {"scheme": str(self.scheme), "mode": "strict"} if self.strict else {}
+
+
+@dataclass
+class Counting(Spans):
+    """Spans, and how precision and recall are weighed."""
+
     alpha: Annotated[
         float, typer.Option(min=0, max=1, help="Weight of precision in F.", rich_help_panel=COUNTING)
     ] = 0.5
@@ -52,10 +70,7 @@ def score(
         int, typer.Option(help="Column of the gold labels; -2 is the last but one.", rich_help_panel=READING)
     ] = -2,
     predicted: Annotated[int, typer.Option(help="Column of the predictions.", rich_help_panel=READING)] = -1,
-    delimiter: Annotated[
-        str,
-        typer.Option("--delimiter", "-d", help="auto, blank, tab or a character.", rich_help_panel=READING),
-    ] = "auto",
+    delimiter: Delimiter = "auto",
     counting: Counting,
     metric: Metric = None,
     json: Json = False,
@@ -63,10 +78,10 @@ def score(
 ) -> None:
     """Score predicted labels against gold ones, both in the same file, and print conlleval's table."""
     del quiet
-    from fieldcraft.cli.reporting import counting_rules, print_scores
+    from fieldcraft.cli.reporting import print_scores
     from fieldcraft.corpus import read
 
-    rules = counting_rules(strict=counting.strict, raw=counting.raw, scheme=counting.scheme)
+    rules = counting.rules()
     sides: tuple[list[list[str]], list[list[str]]] = ([], [])
     for name in files:
         stream = read(

@@ -49,6 +49,9 @@ class Report:
         if self._progress:
             self._progress(record)
 
+    def tell(self, line: str) -> None:
+        self._say(line)
+
     def end(self, reason: str) -> None:
         if self._progress:
             self._progress.end(reason)

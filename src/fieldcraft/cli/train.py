@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,7 +60,7 @@ class Looks:
     features: Annotated[
         str,
         typer.Option(
-            help="supported, all, all_states, all_transitions or selected.",
+            help="{fieldcraft.design:FEATURES}.",
             rich_help_panel=LOOKS,
             **named("fieldcraft.design", "FEATURES"),
         ),
@@ -83,11 +83,12 @@ class Learns:
     prior: Annotated[
         str,
         typer.Option(
-            help="Penalty on weights: gaussian, laplacian, elastic_net, hyperbolic, inequality or none.",
+            help="Penalty on weights: {fieldcraft.priors:PRIORS}; auto is the Gaussian where the "
+            "optimiser takes one.",
             rich_help_panel=LEARNS,
-            **named("fieldcraft.priors", "PRIORS"),
+            **named("fieldcraft.priors", "PRIORS", "auto"),
         ),
-    ] = "gaussian"
+    ] = "auto"
     variance: Annotated[float | None, typer.Option(help="Of the Gaussian part.", rich_help_panel=LEARNS)] = (
         None
     )
@@ -105,9 +106,7 @@ class Learns:
     objective: Annotated[
         str | None,
         typer.Option(
-            help="Loss on the data, the optimiser's own by default: likelihood, perceptron, pointwise, "
-            "exponential, pointwise_exponential, pseudo_likelihood, margin, softmax_margin, viterbi or "
-            "marginal_likelihood.",
+            help="Loss on the data, the optimiser's own by default: {fieldcraft.objectives:OBJECTIVES}.",
             rich_help_panel=LEARNS,
             **named("fieldcraft.objectives", "OBJECTIVES"),
         ),
@@ -115,7 +114,7 @@ class Learns:
     optimiser: Annotated[
         str,
         typer.Option(
-            help="auto, lbfgs, owlqn, bounded_lbfgs, conjugate_gradient, gis, iis or em.",
+            help="auto, {fieldcraft.optimisers:OPTIMISERS}.",
             rich_help_panel=LEARNS,
             **named("fieldcraft.optimisers", "OPTIMISERS", "auto"),
         ),

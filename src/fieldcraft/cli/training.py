@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from fieldcraft.cli.train import Learns, Looks, Stops
 from fieldcraft.errors import InputError
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.models.chain import ChainCRF
-from fieldcraft.optimisers import resolve
-from fieldcraft.priors import PRIORS, Prior
+from fieldcraft.optimisers import handled_by, resolve
+from fieldcraft.priors import PRIORS, Prior, resolve_prior
 
 
 def make_model(looks: Looks, learns: Learns, stops: Stops, **settings: Any) -> ChainCRF:
@@ -20,18 +20,22 @@ def make_model(looks: Looks, learns: Learns, stops: Stops, **settings: Any) -> C
     objective, optimiser, _ = resolve(learns.objective, learns.optimiser, prior)
     if stops.max_iterations is not None:
         optimiser = replace(optimiser, max_iterations=stops.max_iterations)
-    if looks.tokenizer is not None:
-        settings["tokenizer"] = looks.tokenizer
+    elif learns.optimiser == "auto":
+        optimiser = "auto"  # chosen when the size of the corpus is known
     return ChainCRF(
-        None if looks.templates == "none" else looks.templates,
-        prior=prior,
-        optimiser=optimiser,
-        objective=objective,
-        features=looks.features,
-        min_count=looks.min_count,
-        gazetteers=[_gazetteer(given) for given in looks.gazetteer or ()] or None,
-        **settings,
+        prior=prior, optimiser=optimiser, objective=objective, **model_settings(looks), **settings
     )
+
+
+def model_settings(looks: Looks) -> dict[str, Any]:
+    """What the model looks at, as parameters of ChainCRF."""
+    return {
+        "templates": None if looks.templates == "none" else looks.templates,
+        "features": looks.features,
+        "min_count": looks.min_count,
+        "gazetteers": [_gazetteer(given) for given in looks.gazetteer or ()] or None,
+        **({} if looks.tokenizer is None else {"tokenizer": looks.tokenizer}),
+    }
 
 
 def writable(path: str) -> None:
@@ -44,15 +48,17 @@ def writable(path: str) -> None:
 
 
 def _prior(learns: Learns) -> Prior:
-    kind: Any = PRIORS[learns.prior]
+    fallback = resolve_prior("auto", handled_by(learns.optimiser))
+    kind: Any = type(fallback) if learns.prior == "auto" else PRIORS[learns.prior]
     names = ("variance", "scale", "positive", "negative")
     given = {name: getattr(learns, name) for name in names}
     chosen = {name: value for name, value in given.items() if value is not None}
-    known = [field.name for field in fields(kind)]
+    known = [field.name for field in fields(kind)] if is_dataclass(kind) else []
+    told = next(name for name, prior in PRIORS.items() if prior is kind)
     for name in chosen:
         if name not in known:
             takes = " and ".join(f"--{n}" for n in known if n in given) or "neither"
-            raise InputError(f"prior {learns.prior} has no {name}; it takes {takes}")
+            raise InputError(f"prior {told} has no {name}; it takes {takes}")
     return kind(**chosen)  # type: ignore[no-any-return]
 
 

@@ -69,6 +69,14 @@ def resolve_format(name: str) -> Callable[[Encoded, SpanScores], str]:
     return FORMATS[name]
 
 
+def aligned(rows: list[list[str]], *, left: int = 1, cut: bool = True) -> str:
+    """Rows of cells in columns of equal width, the first ``left`` of them to the left; blanks at ends cut."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    signs = ["<" if place < left else ">" for place in range(len(widths))]
+    lines = ("  ".join(f"{c:{s}{w}}" for c, s, w in zip(row, signs, widths)) for row in rows)
+    return "\n".join(line.rstrip() if cut else line for line in lines)
+
+
 def _row(name: str, score: Score, width: int) -> str:
     precision, recall, f = (100.0 * value for value in (score.precision, score.recall, score.f))
     return (

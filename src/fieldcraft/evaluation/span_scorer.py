@@ -91,16 +91,27 @@ class SpanScorer:
 
     def counts(self, gold: ArrayLike, predicted: ArrayLike, offsets: ArrayLike) -> SpanCounts:
         """Spans per type in gold, in predicted, and in both."""
+        expected, found, agree = self._found(gold, predicted, offsets)
+        n = len(self.types)
+        return SpanCounts(*(_times(part, n) for part in (expected.type, found.type, found.type[agree])))
+
+    def counts_by_sequence(self, gold: ArrayLike, predicted: ArrayLike, offsets: ArrayLike) -> SpanCounts:
+        """Spans of all types in gold, in predicted, and in both, sequence by sequence: [N] each."""
+        expected, found, agree = self._found(gold, predicted, offsets)
+        bounds = np.asarray(offsets)
+        sides = expected.start, found.start, found.start[agree]
+        places = (np.searchsorted(bounds, start, side="right") - 1 for start in sides)
+        return SpanCounts(*(_times(place, len(bounds) - 1) for place in places))
+
+    def _found(
+        self, gold: ArrayLike, predicted: ArrayLike, offsets: ArrayLike
+    ) -> tuple[SpanArrays, SpanArrays, NDArray[np.bool_]]:
+        """Gold spans, predicted ones, and which of these are right."""
         expected, found = self.spans(gold, offsets), self.spans(predicted, offsets)
-        n_tokens, n_types = np.size(gold), len(self.types)
-        key = np.full(n_tokens, -1, dtype=np.intp)  # [tokens] end and type of the span from here
+        n_types = len(self.types)
+        key = np.full(np.size(gold), -1, dtype=np.intp)  # [tokens] end and type of the span from here
         key[expected.start] = expected.end * n_types + expected.type
-        agree = key[found.start] == found.end * n_types + found.type  # [found spans]
-        return SpanCounts(
-            np.bincount(expected.type, minlength=n_types),
-            np.bincount(found.type, minlength=n_types),
-            np.bincount(found.type[agree], minlength=n_types),
-        )
+        return expected, found, key[found.start] == found.end * n_types + found.type
 
     def scores(self, gold: ArrayLike, predicted: ArrayLike, offsets: ArrayLike) -> SpanScores:
         """Precision, recall and F per type and over all."""
@@ -137,6 +148,11 @@ def _after_a_span(starts: NDArray[np.bool_], goes_on: NDArray[np.bool_]) -> NDAr
     last_start = np.maximum.accumulate(np.where(starts, place, -1))
     last_cut = np.maximum.accumulate(np.where(goes_on, -1, place))
     return np.concatenate(([False], last_start >= last_cut))[:-1]
+
+
+def _times(places: NDArray[np.intp], n: int) -> NDArray[np.int64]:
+    """[n] how often each place occurs."""
+    return np.bincount(places, minlength=n)
 
 
 def _integers(values: ArrayLike, name: str) -> NDArray[np.intp]:

@@ -44,7 +44,7 @@ class ChainCRF(Learner):
     templates : what the model looks at: a named set ("simple", "tagging", "entities" …), template text,
         a Templates object, or None when X holds features
     prior : penalty on the weights: "gaussian", "laplacian", "elastic_net", "hyperbolic", "inequality", an
-        object, or None
+        object, or None; "auto" is the Gaussian, or none for optimisers that take no penalty
     optimiser : "auto", "lbfgs", "owlqn", or an object with settings
     objective : what is minimised on the data: "likelihood", "pointwise", "softmax_margin" … or an object of
         ``fc.objectives``; None for the optimiser's natural one
@@ -92,7 +92,7 @@ class ChainCRF(Learner):
         self,
         templates: Any = None,
         *,
-        prior: Any = "gaussian",
+        prior: Any = "auto",
         optimiser: Any = "auto",
         objective: Any = None,
         labels: Any = None,

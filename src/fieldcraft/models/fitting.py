@@ -7,10 +7,10 @@ failure or a second Ctrl-C leaves it as it was.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.voting import Voters
 from fieldcraft.objectives.label_weights import resolve_label_weights
-from fieldcraft.optimisers import Size, resolve
+from fieldcraft.optimisers import Size, handled_by, resolve
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.optimisers.problem import check_mask, check_weights, release_memory
 from fieldcraft.priors import Names, Prior, resolve_prior
@@ -41,6 +41,15 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 BRIEF = 10  # iterations that features="selected" makes before it selects
+
+
+class SharedDesign(NamedTuple):
+    """Sequences with their labels as training reads them."""
+
+    encoder: design_.Encoder
+    design: design_.Design
+    labels: list[Any]
+    provenance: dict[str, Any]
 
 
 class Fitting:
@@ -56,7 +65,7 @@ class Fitting:
         queries.resolve_decoding(crf.decoding)
         resolve_metric(crf.metric, [])
         resolve_tokenizer(crf.tokenizer)
-        self.prior = resolve_prior(crf.prior)
+        self.prior = resolve_prior(crf.prior, handled_by(crf.optimiser))
         self.rules = design_.resolve_features(crf.features)
         self._choose(None)
 
@@ -71,24 +80,26 @@ class Fitting:
         *,
         control: dict[str, Any],
         sample_weight: Any = None,
-        dev: tuple[Any, Any] | None = None,
+        dev: tuple[Any, Any] | Callable[[Floats], float] | None = None,
         feature_mask: Any = None,
         snapshot: Any = None,
         resume: bool = False,
         classes: Iterable[str] = (),
+        shared: SharedDesign | None = None,
     ) -> None:
-        """Train and settle the estimator."""
+        """Train and settle the estimator; ``dev`` may be a HeldOut, ``shared`` stands for X and y encoded."""
         if resume and snapshot is None:
             raise InputError("resume=True needs snapshot=, the file to go on from")
         rules = Control(held_out=None if dev is None else _unread, **control)  # refused before any work
-        labels, encoder = labels_of(X, y, partial=self.objective.partial), self._encoder()
+        labels = labels_of(X, y, partial=self.objective.partial) if shared is None else shared.labels
         self.classes = self._labels(labels, classes)
         costs = self.objective.costs(self.classes)  # refused, if so, before any work
         of_labels = resolve_label_weights(self.crf.label_weights, self.objective, self.classes, labels)
-        design = self._design(encoder, X, labels)
-        self._choose(Size(design.n_sequences, len(design.gold), len(design.index)))
+        data = self._encoded(X, labels) if shared is None else shared
+        encoder, design, self.provenance = data.encoder, data.design, data.provenance
+        size = self._size(encoder, design)
+        self._choose(size)
         weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
-        self.provenance = self._provenance(design, encoder)
         start = self._start(encoder, design.index)
         options: dict[str, Any] = {
             "objective": self.objective,
@@ -104,7 +115,7 @@ class Fitting:
         prior = self._penalty(encoder, design.index)
         refuse_runaways(prior, design, mask)
         if dev is not None:
-            rules.held_out = self._held_out(encoder, design.index, *dev)
+            rules.held_out = dev if callable(dev) else self.held_out(encoder, design.index, *dev)
         resumed = None
         if snapshot is not None:
             digest = self._digest(design, prior, weights, mask, costs, of_labels, start, *_told(rules))
@@ -112,13 +123,40 @@ class Fitting:
             rules.snapshot = partial(write_snapshot, snapshot, digest)
         problem = self.optimiser.problem(design, len(self.classes), prior, mask=mask, **options)
         index = design.index
-        del design
+        del design, data
         if self.crf.verbose:
             rules.callbacks += (Progress(self.optimiser.max_iterations),)
         _tell(rules.callbacks, "begin", encoder, index, self.optimiser.max_iterations)
+        if memory := self.optimiser.stored_bytes(size):
+            remark = f"{self.optimiser.name} keeps {memory / 2**20:.0f} MB of marginals"
+            _tell(rules.callbacks, "tell", remark)
         outcome = self._minimise(self.optimiser, problem, start, rules, resumed)
         del problem  # what answers need is built next, in the room that this leaves
         self._settle(encoder, index, outcome)
+
+    def _size(self, encoder: design_.Encoder, design: design_.Design) -> Size:
+        index = design.index
+        quadratic = self._penalty(encoder, index).quadratic_part(len(index))
+        return Size(
+            design.n_sequences,
+            len(design.gold),
+            len(index),
+            len(self.classes),
+            observed_pairs=bool(np.any((index.previous >= 0) & (index.attribute >= 0))),
+            strict=quadratic is not None and bool(np.all(quadratic[1] > 0)),
+            fresh=self.rules.likely is None and not (self.known and (self.growing or self.crf.warm_start)),
+        )
+
+    def share(self, X: Any, y: Any) -> SharedDesign:
+        """What training reads, for several estimators that look at the same features."""
+        labels = labels_of(X, y, partial=self.objective.partial)
+        self.classes = self._labels(labels, ())
+        return self._encoded(X, labels)
+
+    def _encoded(self, X: Any, labels: list[Any]) -> SharedDesign:
+        encoder = self._encoder()
+        design = self._design(encoder, X, labels)
+        return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         """Names of the labels; a growing model keeps those that it knows at their places."""
@@ -210,7 +248,8 @@ class Fitting:
             raise InputError("no feature is left to learn; lower min_count or give the tokens attributes")
         return design
 
-    def _held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
+    def held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
+        """What scores weights on data that they are not learnt from."""
         crf = self.crf
         settings = {"metric": crf.metric, "decoding": crf.decoding, "n_jobs": self.n_jobs}
         return HeldOut(encoder, index, self.classes, X, y, **settings)

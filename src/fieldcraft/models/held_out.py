@@ -53,7 +53,11 @@ class HeldOut:
 
     def __call__(self, weights: Floats) -> float:
         potentials = ChainWeights(self._packed, self._packed.places(weights)).apply(self.encoded)
-        return float(self._score(self.gold, self._decode(potentials, self.n_jobs), self.encoded.offsets))
+        return self.score(self._decode(potentials, self.n_jobs))
+
+    def score(self, states: NDArray[np.int32]) -> float:
+        """The score of a labelling [tokens]."""
+        return float(self._score(self.gold, states, self.encoded.offsets))
 
     def parts(self) -> list[NDArray[Any] | None]:
         """What tells it from another one."""

@@ -49,7 +49,8 @@ class Learner(Estimator):
         snapshot : file to which the training state is written every ``snapshot_every`` iterations
         resume : go on from ``snapshot``
         callbacks : called with each iteration's record; True stops. Methods ``begin(encoder, features,
-            max_iterations)`` and ``end(reason)``, where it has them, are called before and after
+            max_iterations)``, ``tell(line)`` with remarks, and ``end(reason)``, where it has them, are called
+            before and after
         """
         if X_dev is None and y_dev is not None:
             raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")

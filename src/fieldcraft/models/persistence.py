@@ -151,7 +151,7 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
     training = header.get("training") or {}
     if training:
         log = training.pop("training_log_")
-        model.training_log_ = [Record(*row) for row in zip(*(log[f.name] for f in fields(Record)))]
+        model.training_log_ = [Record(**dict(zip(log, row))) for row in zip(*log.values())]
         vars(model).update({name: training[name] for name in TRAINING})
     model.source_, model.provenance_ = header.get("source"), dict(header.get("provenance") or {})
     voting = _under("voters.", arrays)

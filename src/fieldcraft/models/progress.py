@@ -24,11 +24,11 @@ class Progress:
             print(line, file=self.stream, flush=True)
 
     def line(self, record: Record) -> str:
-        """Iteration, objective, gradient norm, held-out score, time, time left at the most."""
+        """Iteration, objective, duality gap or gradient norm, held-out score, time, time left at the most."""
         parts = [
             f"iteration {record.iteration}/{self.max_iterations}",
             f"objective {record.objective:.2f}",
-            f"gradient {record.gradient_norm:.3g}",
+            f"gradient {record.gradient_norm:.3g}" if record.gap is None else f"gap {record.gap:.2g}",
         ]
         if record.held_out is not None:
             parts.append(f"held-out {record.held_out:.4f}")
@@ -44,6 +44,10 @@ class Progress:
             self._bar.add_task(line, total=self.max_iterations)
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], completed=iteration, description=line, refresh=True)
+
+    def tell(self, line: str) -> None:
+        """What is good to know before training starts."""
+        print(line, file=self.stream, flush=True)
 
     def end(self, reason: str) -> None:
         """The last line says why training stopped."""

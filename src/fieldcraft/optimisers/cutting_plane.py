@@ -64,6 +64,7 @@ class CuttingPlane(DualOptimiser):
             raise InputError(
                 f"CuttingPlane: solver is {self.solver!r}; choose one of auto, {', '.join(SOLVERS)}"
             )
+        resolve_solver(self.solver)  # refused before any work where its package is missing
 
     def start(self, problem: DualProblem, weights: Floats) -> DualRun:
         """A run from the prior's means."""

@@ -17,14 +17,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.optimisers.duality import DualOptimiser, DualProblem, DualRun, Floats, State
 from fieldcraft.optimisers.lbfgs import LBFGS
 from fieldcraft.optimisers.run import Run
 
+LARGE = 20_000  # tokens from which "auto" picks it
+TINY = 1e-300
 EXACT_EVERY = 10  # passes between exact values of the objective while the gap is still wide
-WATCHED = 4  # passes over which the pace is judged
+WHOLE_EVERY = 4  # passes; in between only those sequences are visited that hold most of the gap
+LEFT_OUT = 0.15  # share of the gap that may be left alone in these
+WATCHED = WHOLE_EVERY  # passes over which the pace is judged
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,16 @@ class DualAscent(DualOptimiser):
         super().check()
         self.check_whole("patience", "budget")
 
+    def suits(self, size: Any) -> bool:
+        """Large corpora within the budget; small ones are done with L-BFGS before it would matter."""
+        if size is None or size.tokens < LARGE or size.observed_pairs:
+            return False
+        return bool(size.strict and size.fresh and self.stored_bytes(size) <= self.budget * 2**20)
+
+    def stored_bytes(self, size: Any) -> int:
+        """Bytes of the stored marginals."""
+        return int(_core.dual_ascent_bytes(size.tokens, size.sequences, size.labels))
+
     def start(self, problem: DualProblem, weights: Floats) -> Any:
         """A run; from weights other than the prior's means, which no marginals imply, it is one of L-BFGS."""
         if np.any(weights) and np.any(weights != problem.mean):
@@ -59,13 +74,13 @@ class DualAscent(DualOptimiser):
 
     def successor(self) -> LBFGS:
         """Who takes over where it is slow."""
-        return LBFGS(max_iterations=self.max_iterations)
+        return LBFGS(max_iterations=self.max_iterations, objective_tolerance=self.gap / 10)
 
 
 class DualAscentRun(DualRun):
     """Dual ascent under way."""
 
-    parts = ("node", "pairs", "entropy", "overlap", "live")
+    parts = ("node", "pairs", "entropy", "gaps", "overlap", "live")
 
     def __init__(self, settings: DualAscent, problem: DualProblem) -> None:
         sizes = len(problem.gold), problem.n_sequences, problem.n_states
@@ -79,7 +94,7 @@ class DualAscentRun(DualRun):
         """One pass; or one step of L-BFGS, once that has taken over."""
         if self.later is None and self._slow():
             self._hand_over()
-        return super().step() if self.later is None else self._follow(self.later)
+        return bool(super().step()) if self.later is None else self._follow(self.later)
 
     def advance(self) -> None:
         met, dual = self.native.run(self.order())
@@ -92,6 +107,18 @@ class DualAscentRun(DualRun):
         self.dual = dual + self.problem.constant
         self.value = self.dual + met
 
+    def order(self) -> NDArray[np.int64]:
+        """All sequences, or in most passes only those that hold nearly all of the gap."""
+        order = super().order()
+        if self.iteration < WHOLE_EVERY or self.iteration % WHOLE_EVERY == 0:
+            return order
+        gaps = self.native.gaps()
+        ranked = np.argsort(gaps, kind="stable")
+        below = np.cumsum(gaps[ranked])
+        matters = np.empty(len(gaps), np.bool_)
+        matters[ranked] = below > LEFT_OUT * below[-1]
+        return order[matters[order]]
+
     def _wanted(self) -> float:
         return float(self.settings.gap) * abs(self.value)
 
@@ -103,40 +130,50 @@ class DualAscentRun(DualRun):
         """Would it take more than ``patience`` further passes at the present pace."""
         if len(self.gaps) <= WATCHED or self.gaps[-1] <= self._wanted():
             return False
-        pace = math.log(self.gaps[-1] / self.gaps[0]) / WATCHED
-        return pace * self.settings.patience > math.log(self._wanted() / self.gaps[-1])
+        first, last, wanted = (
+            math.log(max(gap, TINY)) for gap in (self.gaps[0], self.gaps[-1], self._wanted())
+        )
+        return bool((last - first) / WATCHED * self.settings.patience > wanted - last)
 
     def _hand_over(self) -> None:
-        self.later = self.settings.successor().start(self.problem, self.weights)
-        self.later.iteration = self.iteration
+        self._give_to(self.settings.successor().start(self.problem, self.weights))
+        assert self.later is not None
+        self.later.iteration = self.since = self.iteration
+        self.later.evaluations = self.evaluations
         self.later.begin()
+
+    def _give_to(self, run: Run) -> None:
+        """From now on the rules that end the training are those of L-BFGS too."""
+        self.later, self.settings = run, run.settings
         self.native = None  # its memory is free for the history
 
     def _follow(self, run: Run) -> bool:
-        went_on = run.step()
-        self.weights, self.gradient = run.weights, run.gradient
-        self.value, self.iteration, self.exact = run.value, run.iteration, True
-        self.why_stuck = run.why_stuck
-        if not went_on or self.gradient_norm() > run.settings.tolerance * max(1.0, self.weight_norm()):
-            return went_on
-        self.why_stuck = "gradient small enough"
-        return False
+        went_on: bool = run.step()
+        self._take_over(run)
+        return went_on
+
+    def _take_over(self, run: Run) -> None:
+        self.weights, self.gradient, self.value = run.weights, run.gradient, run.value
+        self.iteration, self.evaluations = run.iteration, run.evaluations
+        self.exact, self.why_stuck = True, run.why_stuck
 
     def state(self) -> State:
         """Marginals, or what L-BFGS needs."""
         if self.later is not None:
-            return {f"later.{name}": array for name, array in self.later.state().items()}
-        return {**super().state(), "gaps": np.array(self.gaps), "exact": np.array([self.exact])}
+            own = {f"later.{name}": array for name, array in self.later.state().items()}
+            return {**own, "since": np.array([self.since])}
+        return {**super().state(), "met": np.array(self.gaps), "exact": np.array([self.exact])}
 
     def restore(self, state: State) -> None:
         """Undo ``state``."""
         later = {k.removeprefix("later."): v for k, v in state.items() if k.startswith("later.")}
         if not later:
             super().restore(state)
-            self.gaps = np.asarray(state["gaps"], np.float64).tolist()
+            self.gaps = np.asarray(state["met"], np.float64).tolist()
             self.exact = bool(state["exact"][0])
             return
-        self.later = self.settings.successor().start(self.problem, self.weights)
-        self.later.restore(later)
-        self.weights, self.gradient = self.later.weights, self.later.gradient
-        self.value, self.iteration, self.native = self.later.value, self.later.iteration, None
+        run = self.settings.successor().start(self.problem, self.weights)
+        run.restore(later)
+        self._give_to(run)
+        self._take_over(run)
+        self.since = int(state["since"][0])

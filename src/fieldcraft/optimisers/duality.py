@@ -70,6 +70,16 @@ class DualOptimiser:
         """Is it meant for a training of this size; memory beyond the budget is refused by ``start``."""
         return bool(size.tokens <= self.most_tokens)
 
+    def suits(self, size: Any) -> bool:
+        """Would "auto" pick it at this size; see Optimiser."""
+        del size
+        return False
+
+    def stored_bytes(self, size: Any) -> int:
+        """Bytes that it keeps besides vectors over the weights, where that is known beforehand."""
+        del size
+        return 0
+
     def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> DualProblem:
         """What is minimised, with its dual; options are those of DualProblem."""
         return DualProblem(design, n_states, prior, **options)
@@ -83,7 +93,7 @@ class DualOptimiser:
         if needed > budget * 2**20:
             raise InputError(
                 f"{self.name} needs {needed / 2**20:.0f} MB for its dual variables, more than its budget of "
-                f"{budget} MB; raise it with {type(self).__name__}(budget=...), or use smo"
+                f"{budget} MB; raise it with {type(self).__name__}(budget=...), or use another optimiser"
             )
 
 
@@ -102,7 +112,7 @@ class DualProblem:
     mask : [F] True where a weight may differ from zero
     """
 
-    l1 = None
+    l1: tuple[Floats, Floats] | None = None
 
     def __init__(
         self,
@@ -196,6 +206,7 @@ class DualRun:
     """
 
     parts: ClassVar[tuple[str, ...]]  # names of what native.state() gives
+    since = 0  # see Run
 
     def __init__(self, settings: Any, problem: DualProblem, native: Any) -> None:
         self.settings, self.problem, self.native = settings, problem, native
@@ -225,8 +236,8 @@ class DualRun:
 
     @property
     def gap(self) -> float:
-        """P(w) - D, an upper bound of how far the objective is from its minimum."""
-        return self.value - self.dual
+        """P(w) - D, an upper bound of how far the objective is from its minimum; nan without a dual."""
+        return math.nan if self.native is None else self.value - self.dual
 
     def objective(self) -> float:
         """The primal value at the weights."""

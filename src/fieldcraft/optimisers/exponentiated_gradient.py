@@ -22,7 +22,7 @@ class ExponentiatedGradient(DualOptimiser):
 
     Parameters
     ----------
-    budget : megabytes that the dual variables may take, 32 (tokens * labels + sequences * labels^2) bytes
+    budget : megabytes that the dual variables may take, 16 (tokens * labels + sequences * labels^2) bytes
 
     >>> ExponentiatedGradient(gap=1e-4).gap
     0.0001

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Record:
-    """What an iteration left behind."""
+    """What an iteration left behind; ``gap`` bounds how far the objective is from its minimum, if known."""
 
     iteration: int
     objective: float
@@ -31,6 +31,7 @@ class Record:
     evaluations: int
     held_out: float | None = None
     active: int | None = None
+    gap: float | None = None
 
 
 @dataclass
@@ -156,6 +157,7 @@ class Loop:
             run.evaluations,
             held_out,
             None if run.problem.l1 is None else int(np.count_nonzero(weights)),
+            run.gap if math.isfinite(run.gap) else None,
         )
 
     def _note_best(self, record: Record) -> None:
@@ -167,7 +169,7 @@ class Loop:
         flat = self._flat(record.gradient_norm)
         if flat is not None:
             return flat, True
-        if len(self.records) >= settings.period:
+        if record.iteration - self.run.since >= settings.period:
             before = self._objective_at(len(self.records) - settings.period)
             if before - record.objective <= settings.objective_tolerance * abs(record.objective):
                 return "objective no longer falls", True
@@ -186,7 +188,7 @@ class Loop:
 
     def _state(self) -> dict[str, Any]:
         rows = [[math.nan if v is None else v for v in vars(r).values()] for r in self.records]
-        state = {**self.run.state(), "records": np.array(rows, np.float64).reshape(-1, 7)}
+        state = {**self.run.state(), "records": np.array(rows, np.float64)}
         state["best"] = np.array([self._best.score, self._best.iteration])
         state["start"] = np.array([self._start])
         if self._best.weights is not None:
@@ -195,16 +197,20 @@ class Loop:
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.run.restore(state)
-        for i, objective, norm, seconds, evaluations, held_out, active in state["records"]:
-            shown = None if math.isnan(held_out) else float(held_out)
-            left = None if math.isnan(active) else int(active)
-            counts = int(i), float(objective), float(norm), float(seconds), int(evaluations)
-            self.records.append(Record(*counts, shown, left))
+        self.records = [_record_of(row) for row in state["records"].tolist()]
         self._start = float(state["start"][0])
         score, iteration = state["best"]
         self._best = _Best(float(score), int(iteration), state.get("best_weights"))
         if self.records:
             self._begun -= self.records[-1].seconds
+
+
+def _record_of(row: list[float]) -> Record:
+    """A record from a snapshot, where not-a-number stands for None."""
+    iteration, objective, norm, seconds, evaluations, *optional = row
+    held_out, active, gap = (None if math.isnan(value) else value for value in optional)
+    left = None if active is None else int(active)
+    return Record(int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap)
 
 
 class Interrupts:

@@ -51,7 +51,7 @@ class AveragedPerceptron(MistakeDriven):
     Examples
     --------
     >>> from fieldcraft import ChainCRF
-    >>> crf = ChainCRF(prior=None, optimiser="averaged_perceptron")
+    >>> crf = ChainCRF(optimiser="averaged_perceptron")
     >>> crf = crf.fit([[["w=a"], ["w=b"]]], [["X", "Y"]])
     >>> crf.predict([[["w=b"], ["w=a"]]]).tolist()
     [['Y', 'X']]

@@ -62,6 +62,16 @@ class Optimiser:
         del size
         return True
 
+    def suits(self, size: Any) -> bool:
+        """Would "auto" pick it at this size, None if that is not known; where it fits at all."""
+        del size
+        return True
+
+    def stored_bytes(self, size: Any) -> int:
+        """Bytes that it keeps besides vectors over the weights."""
+        del size
+        return 0
+
     def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
         """What this optimiser minimises, laid out as it needs it; options are those of ChainProblem."""
         return ChainProblem(design, n_states, prior, **options)
@@ -73,6 +83,9 @@ class Optimiser:
 
 class Run:
     """Current weights, value and gradient of a minimisation."""
+
+    gap = math.nan  # of the objective to a lower bound of its minimum, where there is one
+    since = 0  # the iteration from which on falls of the objective are judged
 
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         self.settings = settings

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft.errors import InputError
+
 Floats = NDArray[np.float64]
 MAX_STEPS = 100_000
 
@@ -113,6 +115,11 @@ SOLVERS: dict[str, Solver] = {"active_set": by_active_set, "clarabel": by_clarab
 
 def resolve_solver(name: str) -> Solver:
     """A solver by name; "auto" is clarabel where it is installed."""
+    there = find_spec("clarabel") is not None
     if name == "auto":
-        name = "clarabel" if find_spec("clarabel") is not None else "active_set"
+        name = "clarabel" if there else "active_set"
+    if name == "clarabel" and not there:
+        raise InputError(
+            "solver='clarabel' needs the package clarabel; install fieldcraft[cutting-plane] or take 'auto'"
+        )
     return SOLVERS[name]

@@ -2,7 +2,7 @@
 
 A row says what an optimiser can do. ``resolve`` turns what users give (names, objects, None, "auto") into an
 objective and an optimiser that fit, or refuses the pair with the row. The docs' table is made from this
-one (``markdown``), and so is the choice of "auto": the first row marked for it that fits.
+one (``markdown``), and so is the choice of "auto": the first row marked for it that suits.
 """
 
 from __future__ import annotations
@@ -57,11 +57,20 @@ PENALTIES = {
 
 
 class Size(NamedTuple):
-    """How large a training is, for optimisers that are meant up to some size."""
+    """How large a training is, and of which kind, for optimisers that are not meant for all.
+
+    observed_pairs : do features of label pairs look at the input
+    strict : has every weight a quadratic penalty
+    fresh : does it begin without weights from before
+    """
 
     sequences: int
     tokens: int
     features: int
+    labels: int = 1
+    observed_pairs: bool = False
+    strict: bool = False
+    fresh: bool = True
 
 
 @dataclass(frozen=True)
@@ -96,16 +105,29 @@ class Row:
         small_enough = size is None or self.optimiser().fits(size)
         return objective in self.objectives and penalties <= set(self.penalties) and small_enough
 
+    def suits(self, objective: str, penalties: set[str], size: Size | None) -> bool:
+        """May "auto" pick it for this."""
+        return self.auto and self.fits(objective, penalties, size) and bool(self.optimiser().suits(size))
+
     def text(self) -> str:
         """The row in one line."""
-        told = [f"objectives: {', '.join(self.objectives)}", f"penalties: {', '.join(self.penalties)}"]
+        penalties = ", ".join(self.penalties) or "none"
+        told = [f"objectives: {', '.join(self.objectives)}", f"penalties: {penalties}"]
         return f"{self.name}: " + "; ".join([*told, *(["features >= 0"] if self.non_negative else [])])
 
 
 TABLE: dict[str, Row] = {
     row.name: row
     for row in (
-        Row(LBFGS, SMOOTH, ("quadratic", "smooth"), "smooth penalties; the one to start with", auto=True),
+        Row(
+            DualAscent,
+            ("likelihood",),
+            ("quadratic",),
+            "large corpora, with a proof of how far it is",
+            batch=False,
+            auto=True,
+        ),
+        Row(LBFGS, SMOOTH, ("quadratic", "smooth"), "smooth penalties; quick and exact", auto=True),
         Row(
             OWLQN,
             SMOOTH,
@@ -156,13 +178,6 @@ TABLE: dict[str, Row] = {
             batch=False,
         ),
         Row(
-            DualAscent,
-            ("likelihood",),
-            ("quadratic",),
-            "large corpora, with a proof of how far it is",
-            batch=False,
-        ),
-        Row(
             FrankWolfe, ("margin",), ("quadratic",), "the margin, with a proof of how far it is", batch=False
         ),
         Row(SMO, ("margin",), ("quadratic",), "the same; the quickest to a small gap", batch=False),
@@ -209,6 +224,13 @@ def resolve(objective: Any, optimiser: Any, prior: Prior, size: Size | None = No
     return Choice(chosen, settings, row)
 
 
+def handled_by(optimiser: Any) -> tuple[str, ...]:
+    """The parts of a prior that an optimiser, or the one that "auto" will pick, can handle."""
+    if optimiser is None or (isinstance(optimiser, str) and optimiser == "auto"):
+        return tuple(PENALTIES)
+    return _named(optimiser)[0].penalties
+
+
 def penalties_of(prior: Prior) -> set[str]:
     """The parts that a prior has."""
     return prior.parts()
@@ -216,7 +238,7 @@ def penalties_of(prior: Prior) -> set[str]:
 
 def _automatic(objective: str, penalties: set[str], prior: Prior, size: Size | None) -> Row:
     for row in TABLE.values():
-        if row.auto and row.fits(objective, penalties, size):
+        if row.suits(objective, penalties, size):
             return row
     raise InputError(
         f"no optimiser that 'auto' may pick minimises {objective} with {type(prior).__name__}; "
@@ -239,7 +261,7 @@ def _check_pair(
     for part in sorted(penalties - set(row.penalties)):
         raise InputError(
             f"{type(prior).__name__} has {PENALTIES[part]}, which {row.name} cannot minimise "
-            f"({row.text()}); {_remedy(objective, penalties)}"
+            f"({row.text()}); {_remedy(objective, penalties)}, or leave prior at 'auto'"
         )
     if objective not in row.objectives:
         raise InputError(
@@ -289,6 +311,6 @@ def markdown() -> str:
         objectives = "all smooth ones" if row.objectives == SMOOTH else ", ".join(row.objectives)
         needs = "; features ≥ 0" if row.non_negative else ""
         kind = row.optimiser.__name__
-        penalties = ", ".join(row.penalties)
+        penalties = ", ".join(row.penalties) or "none"
         lines.append(f"| `{row.name}` | `fc.{kind}` | {objectives}{needs} | {penalties} | {row.use} |")
     return "\n".join(lines)

@@ -5,6 +5,7 @@ See ``prior.py`` for what a prior is; a new one is a file and a row in PRIORS.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from fieldcraft.errors import InputError
@@ -27,8 +28,13 @@ PRIORS: dict[str, type[Prior]] = {
 }
 
 
-def resolve_prior(given: Any) -> Prior:
-    """A prior from an object, a name or None, its settings looked at as far as they can be."""
+def resolve_prior(given: Any, handled: Collection[str] = ("quadratic",)) -> Prior:
+    """A prior from an object, a name or None, its settings looked at as far as they can be.
+
+    "auto" is the Gaussian, or none for optimisers that do not handle its quadratic part.
+    """
+    if isinstance(given, str) and given == "auto":
+        given = "gaussian" if "quadratic" in handled else None
     if given is None:
         return NoPrior()
     if isinstance(given, Prior):
@@ -36,7 +42,7 @@ def resolve_prior(given: Any) -> Prior:
         return given
     if isinstance(given, str) and given in PRIORS:
         return PRIORS[given]()
-    raise InputError(f"prior={given!r}; give None, a prior object or one of {', '.join(PRIORS)}")
+    raise InputError(f"prior={given!r}; give 'auto', None, a prior object or one of {', '.join(PRIORS)}")
 
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,27 @@ def test_weights_are_the_averaged_perceptrons(data: Any, voted: fc.ChainCRF) -> 
 
 def test_files_and_pickles(data: Any, voted: fc.ChainCRF, tmp_path: Path) -> None:
     voted.save(tmp_path / "voted.fc")
-    for copy in (fc.load(tmp_path / "voted.fc"), pickle.loads(pickle.dumps(voted))):
-        assert copy.voters_.votes.tolist() == voted.voters_.votes.tolist()  # type: ignore[union-attr]
-        assert copy.predict(data[0]).tolist() == voted.predict(data[0]).tolist()
+    for twin in (fc.load(tmp_path / "voted.fc"), pickle.loads(pickle.dumps(voted))):
+        assert twin.voters_.votes.tolist() == voted.voters_.votes.tolist()  # type: ignore[union-attr]
+        assert twin.predict(data[0]).tolist() == voted.predict(data[0]).tolist()
+
+
+def test_voters_outlive_a_mean_of_zero(data: Any, voted: fc.ChainCRF, tmp_path: Path) -> None:
+    """Files leave out weights of zero, but not where a voter has another; what is dropped changes nothing."""
+    placed, packed = voted.voters_.placed, voted._parameters.packed  # type: ignore[union-attr]
+    names, encoder = voted.classes_.tolist(), voted.encoder_
+    none = type(voted._parameters)(encoder, packed, np.zeros_like(placed[0]))
+    odd = copy.deepcopy(voted)
+    odd._settle(none, names, voted.voters_)
+    expected = voted.predict(data[0]).tolist()
+    assert odd.predict(data[0]).tolist() == expected
+    for options in ({}, {"compact": True}, {"float32": True}, {"zeros": True}):
+        odd.save(tmp_path / "odd.fc", **options)
+        loaded = fc.load(tmp_path / "odd.fc")
+        assert loaded.predict(data[0]).tolist() == expected, options
+        np.testing.assert_array_equal(loaded.voters_.placed, placed)
+        loaded.save(tmp_path / "again.fc")
+        assert fc.load(tmp_path / "again.fc").predict(data[0]).tolist() == expected
 
 
 def test_ties_go_to_the_last_voter() -> None:

@@ -221,7 +221,7 @@ def test_what_has_no_name_is_not_stored(corpus: Any, tmp_path: Path) -> None:
     assert prior.settings()["variance"] == "function <lambda>"
     crf = ChainCRF("word\nedge", prior=prior, optimiser=fc.LBFGS(max_iterations=3)).fit(corpus)
     crf.save(tmp_path / "model.fc")
-    assert fc.load(tmp_path / "model.fc").prior == "gaussian"
+    assert fc.load(tmp_path / "model.fc").prior == "auto"
 
 
 def test_a_snapshot_knows_its_rule(corpus: Any, tmp_path: Path) -> None:

@@ -115,3 +115,20 @@ def begun(method: DualOptimiser, given: Case, *, n_jobs: int = 1) -> DualRun:
     run = method.start(problem_of(method, given, n_jobs=n_jobs), np.zeros(len(given.design.index)))
     run.begin()
     return run
+
+
+def implied(given: Case, node: Floats, pairs: Floats) -> Floats:
+    """[F] the weights that belong to marginals [tokens, S] and summed pair marginals [N, S, S]."""
+    index, offsets = given.design.index, given.design.encoded.offsets
+    _, c, mean, precision, mask = programme(given)
+    gold = np.eye(STATES)[given.design.gold]
+    left, bare = gold - node, index.attribute < 0
+    total = np.zeros(len(index))
+    for i, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
+        for t in range(begin, end):
+            for attribute, value in _observed(given.design, t).items():
+                hit = (index.attribute == attribute) & (index.previous < 0)
+                total[hit] += c[i] * value * left[t, index.label[hit]]
+        seen = np.einsum("tx,ty->xy", gold[begin : max(begin, end - 1)], gold[begin + 1 : end])
+        total[bare] += c[i] * (seen - pairs[i])[index.previous[bare], index.label[bare]]
+    return np.asarray((mean + total / precision) * mask)

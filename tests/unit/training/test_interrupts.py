@@ -175,3 +175,5 @@ def test_what_a_line_says() -> None:
     line = Progress(10).line(Record(4, 123.456, 0.01234, 2.0, 6, held_out=0.9, active=17))
     expected = ["iteration 4/10", "objective 123.46", "gradient 0.0123", "held-out 0.9000"]
     assert line.split("  ") == [*expected, "active 17", "2.0 s, at most 3 s left"]
+    line = Progress(10).line(Record(4, 123.456, 0.01234, 2.0, 6, gap=0.00123))
+    assert line.split("  ")[:3] == [*expected[:2], "gap 0.0012"]

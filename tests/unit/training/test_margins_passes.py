@@ -9,7 +9,7 @@ from fieldcraft import _core
 from fieldcraft.optimisers.frank_wolfe import FrankWolfe
 from fieldcraft.priors import Gaussian
 from unit.training.corpora import design_of, draw
-from unit.training.margin_cases import METHODS, STATES, Case, begun, case, programme
+from unit.training.margin_cases import METHODS, STATES, Case, begun, case, implied
 
 NATIVE = [name for name in METHODS if name != "one slack"]
 
@@ -86,26 +86,11 @@ def test_the_weights_are_a_function_of_the_marginals() -> None:
     for _ in range(5):
         run.step()
     node, pairs, cost, _, _ = (np.asarray(part) for part in run.native.state())
-    offsets, index = given.design.encoded.offsets, given.design.index
+    offsets = given.design.encoded.offsets
     node, pairs = node.reshape(-1, STATES), pairs.reshape(-1, STATES, STATES)
     np.testing.assert_allclose(node.sum(1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(pairs.sum((1, 2)), np.maximum(np.diff(offsets) - 1, 0), rtol=1e-12)
-    _, c, mean, precision, mask = programme(given)
-    gold = np.eye(STATES)[given.design.gold]
-    expected = np.zeros(len(index))
-    left = gold - node
-    values = given.design.encoded.values
-    for i, (begin, end) in enumerate(zip(offsets[:-1], offsets[1:])):
-        for t in range(begin, end):
-            for k in range(given.design.encoded.token_ptr[t], given.design.encoded.token_ptr[t + 1]):
-                hit = (index.attribute == given.design.encoded.attributes[k]) & (index.previous < 0)
-                expected[hit] += c[i] * values[k] * left[t, index.label[hit]]
-        seen = sum(
-            (np.outer(gold[t - 1], gold[t]) for t in range(begin + 1, end)), np.zeros((STATES, STATES))
-        )
-        bare = index.attribute < 0
-        expected[bare] += c[i] * (seen - pairs[i])[index.previous[bare], index.label[bare]]
-    np.testing.assert_allclose(run.weights, (mean + expected / precision) * mask, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(run.weights, implied(given, node, pairs), rtol=1e-9, atol=1e-12)
     assert (cost >= 0).all()
 
 

@@ -159,4 +159,5 @@ def test_settings_are_kept_with_the_model(tmp_path: Path) -> None:
 
 
 def test_the_docs_show_this_table() -> None:
-    assert markdown() in (ROOT / "docs" / "optimisers.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "optimisers.md").read_text(encoding="utf-8")
+    assert markdown() in text, "put fieldcraft.optimisers.table.markdown() there anew"

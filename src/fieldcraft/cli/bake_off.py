@@ -1,0 +1,175 @@
+"""`fieldcraft bake-off`: train in many ways, compare them on held-out data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fieldcraft.cli.options import READING, WRITING, Jobs, Metric, Quiet, Reading, Seed
+from fieldcraft.cli.train import LEARNS, STOPS, Looks, PartialLabels
+
+if TYPE_CHECKING:
+    from fieldcraft.tuning.results import BakeOff
+
+EXAMPLES = [
+    "fieldcraft bake-off train.conll --dev dev.conll --templates c0 --epochs 5",
+    "fieldcraft bake-off train.conll --dev dev.conll --templates c0 --entry margin/smo",
+]
+
+
+@dataclass
+class Entrants:
+    """What is tried, and for how long."""
+
+    entry: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[OBJECTIVE/]OPTIMISER[/PRIOR]",
+            help="One way to train, e.g. lbfgs, margin/frank_wolfe or sgd:seed=3/laplacian:scale=1; "
+            "again for more. All optimisers by default.",
+            rich_help_panel=LEARNS,
+        ),
+    ] = None
+    optimisers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", help="Entries by name, with commas between them.", rich_help_panel=LEARNS
+        ),
+    ] = None
+    prior: Annotated[
+        str,
+        typer.Option(
+            metavar="PRIOR",
+            help="Of entries that name none, e.g. gaussian:variance=0.5, laplacian or none.",
+            rich_help_panel=LEARNS,
+        ),
+    ] = "gaussian"
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            "--epochs", "--max-iterations", min=0, help="Iterations per entry.", rich_help_panel=STOPS
+        ),
+    ] = None
+    max_seconds: Annotated[
+        float, typer.Option(min=0, help="Of training per entry.", rich_help_panel=STOPS)
+    ] = 900.0
+
+    def names(self) -> list[str] | None:
+        """The entries; None for all."""
+        named = [name.strip() for name in (self.optimisers or "").split(",") if name.strip()]
+        return [*(self.entry or ()), *named] or None
+
+
+@dataclass
+class Kept:
+    """Files besides the table on standard output."""
+
+    json: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Everything, each iteration too; - instead of the table.",
+            rich_help_panel=WRITING,
+        ),
+    ] = None
+    markdown: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="The table in Markdown; - instead of the table.", rich_help_panel=WRITING
+        ),
+    ] = None
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.png", help="Draw score against seconds.", rich_help_panel=WRITING),
+    ] = None
+
+    def files(self) -> list[str]:
+        """Those that are to be written."""
+        return [name for name in (self.json, self.markdown, self.plot) if name is not None and name != "-"]
+
+
+def bake_off(
+    files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
+    *,
+    dev: Annotated[
+        list[str],
+        typer.Option(
+            "--dev", metavar="FILE", help="Held-out file that scores them.", rich_help_panel=READING
+        ),
+    ],
+    reading: Reading,
+    partial: PartialLabels,
+    looks: Looks,
+    entrants: Entrants,
+    metric: Metric = "auto",
+    kept: Kept,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Train in many ways on the same data, and compare the models on held-out data.
+
+    The files are read and encoded once. Ends with a table, best first: objective, held-out score and its
+    significance against the best, seconds, memory, active features. An entry that cannot do it says why and
+    the others go on. Ctrl-C ends the entry at work and leaves out the rest; the exit code is then 130.
+    """
+    from fieldcraft.cli.app import INTERRUPTED
+    from fieldcraft.cli.reading import read_corpora
+    from fieldcraft.cli.summary import Report
+    from fieldcraft.cli.training import model_settings, writable
+    from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.tuning.bake_off import bake_off as baked
+    from fieldcraft.tuning.entries import read_prior
+    from fieldcraft.tuning.plots import check_plots
+
+    for name in kept.files():
+        writable(name)
+    if kept.plot is not None:
+        check_plots()
+    crf = ChainCRF(
+        **model_settings(looks),
+        prior=read_prior(entrants.prior),
+        metric=metric,
+        n_jobs=jobs,
+        random_state=seed,
+        verbose=not quiet,
+    )
+    corpus, source = read_corpora(files, {"label": -1, **reading.arguments(), **partial.arguments()})
+    source = {name: value for name, value in source.items() if name not in partial.arguments()}
+    held_out = read_corpora(dev, source)[0]
+    Report(quiet=quiet).corpora(corpus, held_out)
+    found = baked(
+        crf,
+        corpus,
+        X_dev=held_out,
+        entries=entrants.names(),
+        epochs=entrants.epochs,
+        max_seconds=entrants.max_seconds,
+    )
+    _keep(found, kept)
+    if found.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _keep(found: BakeOff, kept: Kept) -> None:
+    """The table on standard output, or what is to stand there instead; and the files."""
+    import json
+
+    if "-" not in (kept.json, kept.markdown):
+        print(found)
+    if kept.json is not None:
+        _write(kept.json, json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
+    if kept.markdown is not None:
+        _write(kept.markdown, found.markdown())
+    if kept.plot is not None:
+        found.plot(kept.plot)
+
+
+def _write(name: str, text: str) -> None:
+    if name == "-":
+        print(text, end="")
+        return
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(text)

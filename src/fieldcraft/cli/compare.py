@@ -1,0 +1,104 @@
+"""`fieldcraft compare`: is one run better than another, or is the difference chance."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fieldcraft.cli.options import READING, Json, Metric, Quiet, Seed
+from fieldcraft.cli.score import Delimiter, Spans
+from fieldcraft.errors import CorpusError
+
+EXAMPLES = [
+    "fieldcraft tag small.fc test.conll | fieldcraft compare test.conll tagged.conll -",
+    "fieldcraft compare tagged.conll tagged.conll test.conll --gold -2 --json",
+]
+Labels = list[list[str]]
+
+
+def compare(
+    gold_file: Annotated[str, typer.Argument(metavar="GOLD", help="File with the right labels.")],
+    first: Annotated[str, typer.Argument(metavar="RUN1", help="The same tokens, labelled by one system.")],
+    second: Annotated[str, typer.Argument(metavar="RUN2", help="And by another; - is standard input.")],
+    *,
+    gold: Annotated[
+        int, typer.Option(help="Column of the labels in GOLD; -1 is the last.", rich_help_panel=READING)
+    ] = -1,
+    predicted: Annotated[
+        int, typer.Option(help="Column of the labels in the runs.", rich_help_panel=READING)
+    ] = -1,
+    delimiter: Delimiter = "auto",
+    spans: Spans,
+    resamples: Annotated[
+        int, typer.Option(min=1, help="Draws of the bootstrap.", rich_help_panel="Scoring")
+    ] = 5000,
+    level: Annotated[
+        float, typer.Option(min=0.01, max=0.999, help="Of its interval.", rich_help_panel="Scoring")
+    ] = 0.95,
+    metric: Metric = "auto",
+    json: Json = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Compare two labellings of the same tokens: scores, where they differ, and whether by chance.
+
+    Each file has a token a line and the labels in its last column, as `tag` writes them. Shows the scores and
+    a bootstrap interval of their difference, tokens right and wrong in both, and matched-pairs tests.
+    """
+    del quiet
+    import json as json_
+
+    from fieldcraft.evaluation.significance import compare as compared
+
+    files = (gold_file, first, second)
+    if files.count("-") > 1:
+        raise CorpusError("- stands for two files; standard input can be read once")
+    right, *runs = (_labels(f, c, delimiter) for f, c in zip(files, (gold, predicted, predicted)))
+    for name, labels in zip(files[1:], runs):
+        _check_lengths(gold_file, right, name, labels)
+    found = compared(
+        right,
+        *runs,
+        metric=str(metric),
+        resamples=resamples,
+        level=level,
+        seed=seed,
+        names=("RUN1", "RUN2"),
+        **spans.rules(),
+    )
+    print(json_.dumps({"files": files, **found.to_dict()}, ensure_ascii=False, indent=2) if json else found)
+
+
+def _labels(name: str, column: int, delimiter: str) -> Labels:
+    from fieldcraft.corpus import read
+
+    stream = read(name, format="columns", separator=delimiter, docstart="keep", label=column, lazy=True)
+    return [sequence.label_list() for sequence in stream]
+
+
+def _check_lengths(gold_file: str, gold: Labels, name: str, labels: Labels) -> None:
+    """Refuse a run of other sequences than those of the gold file, at the first that differs."""
+    sizes = [list(map(len, side)) for side in (labels, gold)]
+    if sizes[0] == sizes[1]:
+        return
+    pairs = zip(*sizes)
+    at = next((i for i, (ours, theirs) in enumerate(pairs) if ours != theirs), min(map(len, sizes)))
+    told = [f"{side[at]} tokens" if at < len(side) else "no tokens" for side in sizes]
+    raise CorpusError(
+        f"{_place(name, at)}: sequence {at} has {told[0]} where {_place(gold_file, at)} has {told[1]}; "
+        "compare labellings of the same tokens"
+    )
+
+
+def _place(name: str, sequence: int) -> str:
+    """`file:line` of a sequence's first token; the file alone where it cannot be read again, or has ended."""
+    from itertools import islice
+
+    from fieldcraft.corpus.formats.context import blocks
+    from fieldcraft.corpus.sources import Source
+
+    if name == "-":
+        return "<stdin>"
+    block = next(islice(blocks(Source(name, "utf-8").batches(), comment=None), sequence, None), None)
+    return name if block is None else f"{name}:{block[1][0]}"

@@ -1,0 +1,1 @@
+"""Choosing how to train: bake-offs."""

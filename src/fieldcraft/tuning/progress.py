@@ -1,0 +1,93 @@
+"""How a bake-off goes: a table that renews itself on a terminal, log lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, TextIO
+
+from fieldcraft.tuning.results import Result
+from fieldcraft.tuning.trial import Point
+
+HEAD = ["entry", "iteration", "value", "gap", "score", "seconds", ""]
+EVERY = 5.0  # seconds between log lines of one entry
+OFTEN = 0.1  # seconds between new pictures of the table
+
+
+class BakeOffProgress:
+    """Rows of the entries as they are trained; ``shown=False`` says nothing."""
+
+    def __init__(self, names: list[str], *, shown: bool, stream: TextIO | None = None) -> None:
+        self.shown = shown
+        self.stream = stream if stream is not None else sys.stderr
+        self.rows: dict[str, list[str]] = {name: [name, *[""] * 6] for name in names}
+        self._live: Any = None
+        self._last = 0.0
+
+    def __enter__(self) -> BakeOffProgress:
+        if self.shown and self.stream.isatty():
+            self._live = _live(self.stream)
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def begin(self, name: str) -> None:
+        """An entry is next."""
+        self._last = time.monotonic()
+        self.rows[name][-1] = "training"
+        self._show(name, at_once=True)
+
+    def tell(self, name: str, point: Point) -> None:
+        """An iteration is over."""
+        self.rows[name] = [name, *_told(point), "training"]
+        self._show(name, at_once=False)
+
+    def finish(self, result: Result) -> None:
+        """An entry is over."""
+        row = self.rows[result.entry]
+        row[-1] = result.error if result.error is not None else result.reason
+        if result.score is not None:
+            row[4], row[5] = f"{100 * result.score:.2f}", f"{result.seconds:.1f}"
+        self._show(result.entry, at_once=True)
+
+    def _show(self, name: str, *, at_once: bool) -> None:
+        now = time.monotonic()
+        if not self.shown or (not at_once and now - self._last < (EVERY if self._live is None else OFTEN)):
+            return
+        self._last = now
+        if self._live is not None:
+            self._live.update(_table(self.rows.values()), refresh=True)
+            return
+        named = [f"{head} {cell}".strip() for head, cell in zip(HEAD[1:], self.rows[name][1:]) if cell]
+        print("  ".join([f"{name}:", *named]), file=self.stream, flush=True)
+
+
+def _told(point: Point) -> list[str]:
+    gap = "" if point.gap is None else f"{point.gap:.1e}"
+    shown = f"{point.objective:.2f}", gap, f"{100 * point.score:.2f}", f"{point.seconds:.1f}"
+    return [str(point.iteration), *shown]
+
+
+def _live(stream: TextIO) -> Any:
+    """A picture that is renewed in place; it has no thread of its own."""
+    from rich.console import Console
+    from rich.live import Live
+
+    return Live(console=Console(file=stream), auto_refresh=False, transient=True)
+
+
+def _table(rows: Any) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for place, head in enumerate(HEAD):
+        table.add_column(
+            head, justify="right" if 0 < place < 6 else "left", overflow="ellipsis", no_wrap=True
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table

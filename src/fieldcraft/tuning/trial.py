@@ -1,0 +1,145 @@
+"""One entry of a bake-off, trained on the design that all share.
+
+The clock starts when the design is there. It stands still while held-out data is scored, so that seconds are
+those of training alone; laying the design out as an optimiser needs it is part of training.
+Memory is the highest resident set since the start minus what was resident then (Linux; None elsewhere).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.models.chain import ChainCRF
+from fieldcraft.models.fitting import Fitting, SharedDesign
+from fieldcraft.models.held_out import HeldOut
+from fieldcraft.optimisers.loop import Record
+from fieldcraft.optimisers.problem import release_memory
+from fieldcraft.tuning.entries import Entry
+
+
+class Point(NamedTuple):
+    """Where a training stood after an iteration; the gap is a fraction of the objective."""
+
+    iteration: int
+    seconds: float
+    objective: float
+    gap: float | None
+    score: float
+
+
+class Finish(NamedTuple):
+    """What a training left behind."""
+
+    points: list[Point]
+    value: float
+    score: float
+    seconds: float
+    scoring_seconds: float
+    memory: float | None  # MB
+    active: int
+    features: int
+    reason: str
+    converged: bool
+    predicted: NDArray[np.int32]  # [tokens held out]
+
+
+class Task(NamedTuple):
+    """What all entries of a bake-off share."""
+
+    crf: ChainCRF
+    X: Any  # told for the sequences' weights alone
+    data: SharedDesign
+    held_out: HeldOut
+    sample_weight: Any
+    max_seconds: float | None
+
+
+class Clock:
+    """Follows one training as its callback: counts its seconds, tells its points, ends it in time."""
+
+    def __init__(self, task: Task, tell: Callable[[Point], Any], stopped: Callable[[], bool]) -> None:
+        self.task, self._tell, self._stopped = task, tell, stopped
+        self.points: list[Point] = []
+        self.reason: str | None = None  # why the clock ended it
+        self.scoring = 0.0
+        self.seconds = 0.0
+        self.resident = _status("VmRSS")
+        self.memory: float | None = None
+        self.begun = time.perf_counter()
+
+    def score(self, weights: NDArray[np.float64]) -> float:
+        """The held-out score, while the clock stands still."""
+        begun = time.perf_counter()
+        score = self.task.held_out(weights)
+        self.scoring += time.perf_counter() - begun
+        return score
+
+    def __call__(self, record: Record) -> bool:
+        seconds = time.perf_counter() - self.begun - self.scoring
+        gap = None if record.gap is None or not record.objective else record.gap / abs(record.objective)
+        self.points.append(
+            Point(record.iteration, seconds, record.objective, gap, float(record.held_out or 0))
+        )
+        self._tell(self.points[-1])
+        limit = self.task.max_seconds
+        if self._stopped():
+            self.reason = "interrupted"
+        elif limit is not None and seconds >= limit:
+            self.reason = "time is up"
+        return self.reason is not None
+
+    def end(self, reason: str) -> None:
+        """Training is over."""
+        self.reason = self.reason or reason
+        self.seconds = time.perf_counter() - self.begun - self.scoring
+        peak = _status("VmHWM")
+        if peak is not None and self.resident is not None:
+            self.memory = max(0.0, peak - self.resident)
+
+
+def run_trial(entry: Entry, task: Task, tell: Callable[[Point], Any], stopped: Callable[[], bool]) -> Finish:
+    """Train one entry; ``tell`` hears of each iteration, and ``stopped`` says whether to end."""
+    objective, optimiser, prior = entry.parts()
+    crf = ChainCRF(**task.crf.get_params())
+    crf.set_params(objective=objective, optimiser=optimiser, prior=prior, verbose=False)
+    release_memory()
+    clock = Clock(task, tell, stopped)
+    Fitting(crf).run(
+        task.X,
+        None,
+        sample_weight=task.sample_weight,
+        dev=clock.score,
+        control={"callbacks": (clock,)},
+        shared=task.data,
+    )
+    encoded = task.held_out.encoded
+    predicted = crf._states(encoded, crf._parameters.scorer.apply(encoded))
+    return Finish(
+        clock.points,
+        crf.objective_value_,
+        task.held_out.score(predicted),
+        clock.seconds,
+        clock.scoring,
+        clock.memory,
+        int(np.count_nonzero(crf.weights_)),
+        len(crf.weights_),
+        str(clock.reason),
+        crf.converged_,
+        predicted,
+    )
+
+
+def _status(field: str) -> float | None:
+    """A line of what Linux tells of this process, in MB."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as file:
+            found = re.search(rf"{field}:\s+(\d+) kB", file.read())
+    except OSError:
+        return None
+    return float(found[1]) / 1024 if found else None
