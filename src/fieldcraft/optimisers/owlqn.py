@@ -15,7 +15,7 @@ import numpy as np
 
 from fieldcraft import _core
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
-from fieldcraft.optimisers.run import Floats, Problem
+from fieldcraft.optimisers.run import Floats, Problem, State
 
 SUFFICIENT = 1e-4
 
@@ -40,9 +40,12 @@ class OWLQNRun(QuasiNewtonRun):
         super().__init__(settings, problem, start)
         self._l1 = problem.l1 if problem.l1 is not None else (np.zeros(1), np.zeros(1))
         self._pseudo = np.empty_like(self.weights)
+        self._penalty: float | None = None  # of the current point, once it is known
 
     def objective(self) -> float:
-        return self.value + float(self.problem.l1_value(self.weights))
+        if self._penalty is None:
+            self._penalty = float(self.problem.l1_value(self.weights))
+        return self.value + self._penalty
 
     def gradient_norm(self) -> float:
         """Length of the pseudo-gradient."""
@@ -69,11 +72,18 @@ class OWLQNRun(QuasiNewtonRun):
         for _ in range(self.settings.max_trials):
             _core.orthant_step(origin, self._pseudo, step, self.towards, self.weights, jobs)
             value = self.evaluate(self.weights, self.gradient)
-            after = value + self.problem.l1_value(self.weights)
+            penalty = float(self.problem.l1_value(self.weights))
+            after = value + penalty
             gain = self.dot(self._pseudo, self.weights) - start
             if math.isfinite(after) and after <= before + SUFFICIENT * gain and after < before:
                 self.accept(value)
+                self._penalty = penalty
                 return True
             step *= 0.5
         self.go_back()
+        self._penalty = None
         return False
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._penalty = None
