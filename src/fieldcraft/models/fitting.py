@@ -82,8 +82,12 @@ class Fitting:
         resume: bool = False,
         classes: Iterable[str] = (),
         shared: SharedDesign | None = None,
+        start: Floats | None = None,
     ) -> None:
-        """Train and settle the estimator; ``dev`` may be a HeldOut, ``shared`` stands for X and y encoded."""
+        """Train and settle the estimator; ``dev`` may be a HeldOut, ``shared`` stands for X and y encoded.
+
+        ``start`` [F] is where training begins, if not where the estimator says.
+        """
         if resume and snapshot is None:
             raise InputError("resume=True needs snapshot=, the file to go on from")
         rules = Control(held_out=None if dev is None else _unread, **control)  # refused before any work
@@ -99,7 +103,7 @@ class Fitting:
         weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
         wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
         mask = check_mask(wanted, len(design.index))
-        start = self._start(encoder, design.index)
+        start = self._start(encoder, design.index) if start is None else start
         if dev is not None:
             rules.held_out = dev if callable(dev) else self.held_out(encoder, design.index, *dev)
         resumed = None
@@ -200,6 +204,11 @@ class Fitting:
         finally:
             _tell(control.callbacks, "end", reason)
         return outcome
+
+    def settle(self, shared: SharedDesign, outcome: Outcome) -> None:
+        """Settle the estimator as a training of ``shared`` left it that is over already."""
+        self.classes, self.provenance = self._labels(shared.labels, ()), shared.provenance
+        self._settle(shared.encoder, shared.design.index, outcome)
 
     def _settle(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> None:
         crf = self.crf
