@@ -56,6 +56,9 @@ _HOMES = {
     "BakeOff": "fieldcraft.tuning.results",
     "Entry": "fieldcraft.tuning.entries",
     "bake_off": "fieldcraft.tuning.bake_off",
+    "Between": "fieldcraft.tuning.space",
+    "Tuning": "fieldcraft.tuning.tuned",
+    "tune": "fieldcraft.tuning.search",
     "Inspection": "fieldcraft.inspection",
     "Explanation": "fieldcraft.inspection",
     "FieldcraftError": "fieldcraft.errors",
@@ -111,6 +114,9 @@ if TYPE_CHECKING:
     from fieldcraft.tuning.bake_off import bake_off
     from fieldcraft.tuning.entries import Entry
     from fieldcraft.tuning.results import BakeOff
+    from fieldcraft.tuning.search import tune
+    from fieldcraft.tuning.space import Between
+    from fieldcraft.tuning.tuned import Tuning
 else:
 
     def __getattr__(name: str) -> Any:

@@ -11,7 +11,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fieldcraft.cli import bake_off, compare, convert, demo, evaluate, explain, inspect, score, tag, train
+from fieldcraft.cli import (
+    bake_off,
+    compare,
+    convert,
+    demo,
+    evaluate,
+    explain,
+    inspect,
+    score,
+    tag,
+    train,
+    tune,
+)
 from fieldcraft.cli.options import Command, Jobs, Quiet, Seed, expanded
 from fieldcraft.errors import FieldcraftError
 
@@ -19,6 +31,7 @@ COMMANDS: dict[str, Any] = {
     "demo": demo.demo,
     "train": train.train,
     "bake-off": bake_off.bake_off,
+    "tune": tune.tune,
     "tag": tag.tag,
     "evaluate": evaluate.evaluate,
     "score": score.score,

@@ -28,7 +28,7 @@ COMMAND --help` prints what stands here. `fieldcraft --install-completion` teach
 | 0 | done |
 | 1 | refused: one line says what and where |
 | 2 | wrong usage |
-| 130 | Ctrl-C; `train` has written the model of the last iteration |
+| 130 | Ctrl-C; `train` has written the model of the last iteration, `tune` the best one |
 | 141 | the reader of the output went away, as `head` does |
 """
 

@@ -86,8 +86,12 @@ class Fitting:
         resume: bool = False,
         classes: Iterable[str] = (),
         shared: SharedDesign | None = None,
+        start: Floats | None = None,
     ) -> None:
-        """Train and settle the estimator; ``dev`` may be a HeldOut, ``shared`` stands for X and y encoded."""
+        """Train and settle the estimator; ``dev`` may be a HeldOut, ``shared`` stands for X and y encoded.
+
+        ``start`` [F] is where training begins, if not where the estimator says.
+        """
         if resume and snapshot is None:
             raise InputError("resume=True needs snapshot=, the file to go on from")
         rules = Control(held_out=None if dev is None else _unread, **control)  # refused before any work
@@ -100,7 +104,7 @@ class Fitting:
         size = self._size(encoder, design)
         self._choose(size)
         weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
-        start = self._start(encoder, design.index)
+        start = self._start(encoder, design.index) if start is None else start
         options: dict[str, Any] = {
             "objective": self.objective,
             "costs": costs,
@@ -219,6 +223,11 @@ class Fitting:
             _tell(control.callbacks, "end", reason)
         return outcome
 
+    def settle(self, shared: SharedDesign, outcome: Outcome) -> None:
+        """Settle the estimator as a training of ``shared`` left it that is over already."""
+        self.classes, self.provenance = self._labels(shared.labels, ()), shared.provenance
+        self._settle(shared.encoder, shared.design.index, outcome)
+
     def _settle(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> None:
         crf = self.crf
         release_memory()
@@ -267,6 +276,12 @@ class Fitting:
             "sequences": design.n_sequences + before.get("sequences", 0),
             "tokens": len(design.gold) + before.get("tokens", 0),
         }
+
+    def digest(self, shared: SharedDesign, *vectors: NDArray[Any] | None) -> str:
+        """Tells trainings of ``shared`` apart that differ in anything, ``vectors`` included."""
+        self.classes = self._labels(shared.labels, ())
+        prior = self._penalty(shared.encoder, shared.design.index)
+        return self._digest(shared.design, prior, *vectors)
 
     def _digest(self, design: design_.Design, prior: Prior, *vectors: NDArray[Any] | None) -> str:
         """Tells whether a snapshot belongs to this training: data, features, loss, penalty, optimiser."""

@@ -1,1 +1,1 @@
-"""Choosing how to train: bake-offs."""
+"""Choosing how to train: bake-offs, and search over hyper-parameters."""

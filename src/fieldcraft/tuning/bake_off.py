@@ -30,7 +30,7 @@ from fieldcraft.optimisers.problem import check_weights
 from fieldcraft.priors import PRIORS, resolve_prior
 from fieldcraft.tuning.entries import PARTIAL, Entry, default_entries, read_entry, spelling
 from fieldcraft.tuning.processes import WorkError, run_work
-from fieldcraft.tuning.progress import BakeOffProgress
+from fieldcraft.tuning.progress import TrialsProgress
 from fieldcraft.tuning.results import BakeOff, Result
 from fieldcraft.tuning.trial import Finish, Task, run_trial
 
@@ -80,7 +80,7 @@ def bake_off(
     check_weights(sample_weight, data.design.n_sequences)
     held_out = fitting.held_out(data.encoder, data.design.index, X_dev, y_dev)
     task = Task(crf, X, data, held_out, sample_weight, max_seconds)
-    progress = BakeOffProgress([entry.name for entry in chosen], shown=crf.verbose)
+    progress = TrialsProgress([entry.name for entry in chosen], shown=crf.verbose)
     finishes: list[tuple[Result, NDArray[np.int32] | None]] = []
     with Interrupts() as interrupts, progress:
         for entry in chosen:
@@ -122,7 +122,7 @@ def _entries(
 
 
 def _result(
-    entry: Entry, task: Task, progress: BakeOffProgress, stopped: Any
+    entry: Entry, task: Task, progress: TrialsProgress, stopped: Any
 ) -> tuple[Result, NDArray[np.int32] | None]:
     """The entry's row without its p, and its labels of the held-out data."""
     objective, optimiser, prior = entry.parts()

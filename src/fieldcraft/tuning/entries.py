@@ -124,11 +124,11 @@ def _made(table: Mapping[str, type[Any]], text: str, entry: str, **defaults: Any
         if not equals or key not in known:
             has = ", ".join(known) or "none"
             raise InputError(f"entry {entry!r}: {part!r} is no setting=value of {name}, which has {has}")
-        told[key] = _value(value)
+        told[key] = read_value(value)
     return table[name](**told)
 
 
-def _value(text: str) -> Any:
+def read_value(text: str) -> Any:
     """A number, true, false, none, or the text itself."""
     if text in _WORDS:
         return _WORDS[text]

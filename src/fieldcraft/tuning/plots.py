@@ -31,22 +31,31 @@ def check_plots() -> None:
         raise InputError("plots need matplotlib; install it: pip install 'fieldcraft[plot]'")
 
 
-def draw(found: BakeOff, path: Any) -> None:
-    """Draw all entries that have points into a file."""
+def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
+    """A canvas and its empty figure, in inches; no window, no state beyond them."""
     check_plots()
     backend, figures = import_module("matplotlib.backends.backend_agg"), import_module("matplotlib.figure")
+    figure = figures.Figure(figsize=size, layout="constrained")
+    return backend.FigureCanvasAgg(figure), figure
 
+
+def plain_axes(axes: Any) -> None:
+    """Faint lines across, none around."""
+    axes.grid(alpha=0.25)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def draw(found: BakeOff, path: Any) -> None:
+    """Draw all entries that have points into a file."""
     rows = [row for row in found.results if row.points]
-    figure = figures.Figure(figsize=(10, 6.5), layout="constrained")
-    canvas = backend.FigureCanvasAgg(figure)
+    canvas, figure = new_figure((10, 6.5))
     axes = figure.add_subplot()
     axes.set_xscale("log")
     axes.set_xlabel("seconds of training (without encoding and scoring)")
     axes.set_ylabel(f"{found.metric} on held-out data, per cent")
     axes.set_title(f"{found.sequences:,} sequences, {found.tokens:,} tokens")
-    axes.grid(alpha=0.25)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    plain_axes(axes)
     if rows:
         _lines(axes, rows)
     canvas.print_figure(path, dpi=150)
@@ -62,7 +71,9 @@ def _lines(axes: Any, rows: list[Result]) -> None:
     for i, row in enumerate(rows):
         colour, dashes = colours(i % 10), DASHES[i // 10 % len(DASHES)]
         seconds = [point.seconds for point in row.points]
-        axes.plot(seconds, [100 * point.score for point in row.points], dashes, color=colour, linewidth=1.3)
+        axes.plot(
+            seconds, [100 * (point.score or 0.0) for point in row.points], dashes, color=colour, linewidth=1.3
+        )
         axes.plot(seconds[-1:], shown[i : i + 1], "o", color=colour, markersize=5, clip_on=False)
         axes.annotate(
             f"{row.entry} {ends[i]:.2f}",

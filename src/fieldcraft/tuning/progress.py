@@ -1,12 +1,12 @@
-"""How a bake-off goes: a table that renews itself on a terminal, log lines elsewhere."""
+"""How a bake-off or a search goes: a table that renews itself on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import Any, TextIO
+from collections.abc import Iterable
+from typing import Any, Protocol, TextIO
 
-from fieldcraft.tuning.results import Result
 from fieldcraft.tuning.trial import Point
 
 HEAD = ["entry", "iteration", "value", "gap", "score", "seconds", ""]
@@ -14,17 +14,32 @@ EVERY = 5.0  # seconds between log lines of one entry
 OFTEN = 0.1  # seconds between new pictures of the table
 
 
-class BakeOffProgress:
-    """Rows of the entries as they are trained; ``shown=False`` says nothing."""
+class Ended(Protocol):
+    """What is told of an entry that is over."""
 
-    def __init__(self, names: list[str], *, shown: bool, stream: TextIO | None = None) -> None:
+    @property
+    def entry(self) -> str: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def seconds(self) -> float | None: ...
+
+
+class TrialsProgress:
+    """Rows of the entries as they are trained, named before or not; ``shown=False`` says nothing."""
+
+    def __init__(self, names: Iterable[str] = (), *, shown: bool, stream: TextIO | None = None) -> None:
         self.shown = shown
         self.stream = stream if stream is not None else sys.stderr
-        self.rows: dict[str, list[str]] = {name: [name, *[""] * 6] for name in names}
+        self.rows: dict[str, list[str]] = {name: _blank(name) for name in names}
         self._live: Any = None
         self._last = 0.0
 
-    def __enter__(self) -> BakeOffProgress:
+    def __enter__(self) -> TrialsProgress:
         if self.shown and self.stream.isatty():
             self._live = _live(self.stream)
             self._live.start()
@@ -37,7 +52,7 @@ class BakeOffProgress:
     def begin(self, name: str) -> None:
         """An entry is next."""
         self._last = time.monotonic()
-        self.rows[name][-1] = "training"
+        self.rows.setdefault(name, _blank(name))[-1] = "training"
         self._show(name, at_once=True)
 
     def tell(self, name: str, point: Point) -> None:
@@ -45,12 +60,12 @@ class BakeOffProgress:
         self.rows[name] = [name, *_told(point), "training"]
         self._show(name, at_once=False)
 
-    def finish(self, result: Result) -> None:
+    def finish(self, result: Ended) -> None:
         """An entry is over."""
-        row = self.rows[result.entry]
+        row = self.rows.setdefault(result.entry, _blank(result.entry))
         row[-1] = result.error if result.error is not None else result.reason
         if result.score is not None:
-            row[4], row[5] = f"{100 * result.score:.2f}", f"{result.seconds:.1f}"
+            row[4], row[5] = f"{100 * result.score:.2f}", f"{result.seconds or 0:.1f}"
         self._show(result.entry, at_once=True)
 
     def _show(self, name: str, *, at_once: bool) -> None:
@@ -65,9 +80,14 @@ class BakeOffProgress:
         print("  ".join([f"{name}:", *named]), file=self.stream, flush=True)
 
 
+def _blank(name: str) -> list[str]:
+    return [name, *[""] * 6]
+
+
 def _told(point: Point) -> list[str]:
     gap = "" if point.gap is None else f"{point.gap:.1e}"
-    shown = f"{point.objective:.2f}", gap, f"{100 * point.score:.2f}", f"{point.seconds:.1f}"
+    score = "" if point.score is None else f"{100 * point.score:.2f}"
+    shown = f"{point.objective:.2f}", gap, score, f"{point.seconds:.1f}"
     return [str(point.iteration), *shown]
 
 

@@ -30,7 +30,13 @@ class Point(NamedTuple):
     seconds: float
     objective: float
     gap: float | None
-    score: float
+    score: float | None
+
+
+def point_of(record: Record, seconds: float) -> Point:
+    """What a record tells."""
+    gap = None if record.gap is None or not record.objective else record.gap / abs(record.objective)
+    return Point(record.iteration, seconds, record.objective, gap, record.held_out)
 
 
 class Finish(NamedTuple):
@@ -82,10 +88,7 @@ class Clock:
 
     def __call__(self, record: Record) -> bool:
         seconds = time.perf_counter() - self.begun - self.scoring
-        gap = None if record.gap is None or not record.objective else record.gap / abs(record.objective)
-        self.points.append(
-            Point(record.iteration, seconds, record.objective, gap, float(record.held_out or 0))
-        )
+        self.points.append(point_of(record, seconds))
         self._tell(self.points[-1])
         limit = self.task.max_seconds
         if self._stopped():

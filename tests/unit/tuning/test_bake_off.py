@@ -19,7 +19,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.evaluation import matched_pairs
 from fieldcraft.tuning import processes
 from fieldcraft.tuning.plots import _apart
-from fieldcraft.tuning.progress import BakeOffProgress
+from fieldcraft.tuning.progress import TrialsProgress
 from fieldcraft.tuning.results import Result
 from fieldcraft.tuning.trial import Point
 
@@ -217,7 +217,7 @@ def test_work_without_a_fork(monkeypatch: pytest.MonkeyPatch, data: tuple[Data, 
 
 
 def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = BakeOffProgress(["a", "b"], shown=True)
+    progress = TrialsProgress(["a", "b"], shown=True)
     with progress:
         progress.begin("a")
         progress.tell("a", Point(3, 1.5, 12.25, 0.5, 0.75))
@@ -237,7 +237,7 @@ def test_progress_on_a_terminal() -> None:
             return True
 
     stream = Terminal()
-    with BakeOffProgress(["a"], shown=True, stream=stream) as progress:
+    with TrialsProgress(["a"], shown=True, stream=stream) as progress:
         progress.begin("a")
         progress.tell("a", Point(1, 0.5, 3.0, None, 0.5))
         progress.finish(Result("a", "", "", "", score=0.5, seconds=0.5, reason="done"))

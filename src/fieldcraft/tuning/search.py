@@ -1,0 +1,279 @@
+"""Search for hyper-parameters: train at one place after the other, score each on held-out data.
+
+The corpus is encoded once for each template set. A place begins with the weights of its nearest neighbour,
+carried on along the line through that one's own neighbour (path.py), and is trained until
+|gradient| <= tolerance max(1, |w|), the same for all. What scored best is kept as it was trained.
+
+Hazard: the tolerance is a part of |w|, and weak penalties let weights grow: there, places stop further from
+their optimum, and scores depend a little on where training began.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.errors import InputError
+from fieldcraft.models.chain import ChainCRF
+from fieldcraft.models.fitting import Fitting, SharedDesign
+from fieldcraft.models.held_out import HeldOut
+from fieldcraft.optimisers import resolve
+from fieldcraft.optimisers.loop import Interrupts, Outcome, Record
+from fieldcraft.optimisers.problem import check_weights
+from fieldcraft.tuning.ledger import Ledger
+from fieldcraft.tuning.methods import METHODS
+from fieldcraft.tuning.path import Path
+from fieldcraft.tuning.progress import TrialsProgress
+from fieldcraft.tuning.space import ENCODES, Dimension, Settings, applied, make_space, plain, spelled
+from fieldcraft.tuning.trial import point_of
+from fieldcraft.tuning.tuned import Tried, Tuning
+
+Floats = NDArray[np.float64]
+TOLERANCE = 1e-3  # of "auto"
+
+
+def tune(
+    crf: ChainCRF,
+    X: Any,
+    y: Any = None,
+    *,
+    X_dev: Any,
+    y_dev: Any = None,
+    over: Mapping[str, Any],
+    method: str = "grid",
+    points: int = 15,
+    results: str | os.PathLike[str] | None = None,
+    sample_weight: Any = None,
+) -> Tuning:
+    """Search for the settings whose model scores best on held-out data.
+
+    Parameters
+    ----------
+    crf : all other settings; its ``metric`` scores, ``random_state`` seeds, ``verbose`` shows progress.
+        It is not changed
+    X, y : sequences and label lists; or a labelled Corpus and no y
+    X_dev, y_dev : held-out data
+    over : what is searched, by name: a setting of the prior ("variance" or "prior__variance"), "prior",
+        "templates", "min_count" …; each with Between(first, last) or a list of values
+    method : "grid", "golden" (one range) or "optuna"
+    points : values of each range of a grid; trainings in all for the other methods
+    results : file of JSON lines, one per finished place; where it is there already, the search goes on
+    sample_weight : [N] how much each sequence counts
+
+    Returns
+    -------
+    Tuning: the rows, and the best model. Ctrl-C leaves out the place at work and those after it.
+
+    >>> X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]]
+    >>> y = [["DET", "NOUN"], ["DET", "NOUN"]]
+    >>> from fieldcraft import Between
+    >>> found = tune(ChainCRF(), X, y, X_dev=X, y_dev=y, over={"variance": Between(0.1, 10)}, points=3)
+    >>> [row.entry for row in found.rows], found.model.prior
+    (['variance=0.1', 'variance=1', 'variance=10'], Gaussian(variance=0.1, mean=0.0))
+    """
+    if method not in METHODS:
+        raise InputError(f"method={method!r}; give one of {', '.join(METHODS)}")
+    if not isinstance(points, (int, np.integer)) or isinstance(points, bool) or points < 1:
+        raise InputError(f"points is {points!r}; it must be a whole number, at least 1")
+    if X_dev is None:
+        raise InputError("X_dev is missing; a search needs held-out data to score on")
+    space = make_space(crf, over)
+    walk = METHODS[method](space, int(points), crf.random_state)
+    search = Search(crf, space, (X, y), (X_dev, y_dev), sample_weight)
+    with closing(walk), Interrupts() as interrupts:
+        first = next(walk)
+        data, held_out = search.begin(first)
+        told = {"method": method, "points": int(points), "over": {d.name: repr(d.values) for d in space}}
+        ledger = Ledger(results, search.digest(first, told))
+        ledger.open({**told, "metric": held_out.metric})
+        with TrialsProgress(shown=crf.verbose) as progress:
+            search.go(first, walk, ledger, progress, lambda: interrupts.seen)
+    sizes = data.design.n_sequences, len(data.design.gold)
+    rows = tuple(search.rows)
+    return Tuning(held_out.metric, method, *sizes, rows, search.model(), interrupted=interrupts.seen)
+
+
+class Search:
+    """Trains at places, remembers the best.
+
+    Parameters
+    ----------
+    crf : what all places have in common
+    space : what they differ in
+    train, dev : (X, y)
+    sample_weight : [N] or None
+    """
+
+    def __init__(
+        self,
+        crf: ChainCRF,
+        space: tuple[Dimension, ...],
+        train: tuple[Any, Any],
+        dev: tuple[Any, Any],
+        sample_weight: Any,
+    ) -> None:
+        self.crf, self.space, self.train, self.dev = crf, space, train, dev
+        self.sample_weight = sample_weight
+        self.rows: list[Tried] = []
+        self.path = Path(space)
+        self._encodings: dict[str, tuple[SharedDesign, HeldOut]] = {}
+        self._best: tuple[Settings, Tried, Floats] | None = None
+
+    def begin(self, first: Settings) -> tuple[SharedDesign, HeldOut]:
+        """Encode for the first place; refuse what is known to make no sense before any training."""
+        for settings in self._known(first):
+            if Fitting(applied(self.crf, settings)).rules.likely is not None:
+                raise InputError(
+                    "tune does not go with features='selected': every training would select others; use "
+                    "'supported' or 'all', and train once more with 'selected' at the best settings"
+                )
+        data, held_out = self._encoded(first)
+        check_weights(self.sample_weight, data.design.n_sequences)
+        return data, held_out
+
+    def digest(self, first: Settings, told: dict[str, Any]) -> str:
+        """Of all that rows depend on."""
+        data, held_out = self._encoded(first)
+        crf = self._estimator(first)
+        fixed = {name: getattr(crf, name) for name in ("label_weights", "decoding", "random_state")}
+        facts = repr((told, fixed, crf.optimiser)).encode("utf-8", "surrogatepass")
+        weights = check_weights(self.sample_weight, data.design.n_sequences)
+        return Fitting(crf).digest(data, weights, *held_out.parts(), np.frombuffer(facts, np.uint8))
+
+    def go(
+        self,
+        settings: Settings,
+        walk: Any,
+        ledger: Ledger,
+        progress: TrialsProgress,
+        stopped: Callable[[], bool],
+    ) -> None:
+        """Try one place after the other, those that the ledger knows without work."""
+        known = ledger.rows()
+        trained: list[Settings] = []
+        while not stopped():
+            place = len(self.rows)
+            trained.append(settings)
+            if place < len(known):
+                ledger.check(place, plain(settings))
+                self.rows.append(known[place])
+                progress.finish(known[place])
+            else:
+                if place == len(known):
+                    self._restore(trained[:-1], ledger.state)
+                row = self._try(settings, progress, stopped)
+                if row is None:
+                    break
+                ledger.add(asdict(row), self._state())
+            try:
+                settings = walk.send(self.rows[-1].score)
+            except StopIteration:
+                break
+        if self._best is None:
+            self._restore(trained[: len(self.rows)], ledger.state)
+
+    def model(self) -> ChainCRF | None:
+        """The best estimator as it was trained."""
+        if self._best is None:
+            return None
+        settings, row, weights = self._best
+        crf = self._estimator(settings)
+        Fitting(crf).settle(
+            self._encoded(settings)[0], Outcome(weights, row.value, row.reason, row.converged)
+        )
+        crf.n_iter_ = row.iterations
+        return crf.set_params(**{name: getattr(self.crf, name) for name in ("optimiser", "verbose")})
+
+    def _try(self, settings: Settings, progress: TrialsProgress, stopped: Callable[[], bool]) -> Tried | None:
+        """Train and score; None where training was interrupted."""
+        name = spelled(plain(settings))
+        progress.begin(name)
+        data, held_out = self._encoded(settings)
+        crf = self._estimator(settings)
+        records: list[Record] = []
+
+        def follow(record: Record) -> bool:
+            records.append(record)
+            progress.tell(name, point_of(record, record.seconds))
+            return stopped()
+
+        begun = time.perf_counter()
+        start = self.path.start(_encoding(settings), settings)
+        told = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
+        Fitting(crf).run(self.train[0], None, shared=data, start=start, **told)
+        if stopped() and not crf.converged_:
+            return None
+        seconds = time.perf_counter() - begun
+        row = _row(plain(settings), crf, held_out, records, seconds)
+        self._keep(settings, row, np.array(crf.weights_))
+        progress.finish(row)
+        return row
+
+    def _keep(self, settings: Settings, row: Tried, weights: Floats) -> None:
+        self.rows.append(row)
+        self.path.add(len(self.rows) - 1, _encoding(settings), settings, weights)
+        if self._best is None or row.score > self._best[1].score:
+            self._best = settings, row, weights
+
+    def _state(self) -> dict[str, Floats]:
+        assert self._best is not None
+        return {**self.path.state(), "best": self._best[2]}
+
+    def _restore(self, trained: list[Settings], state: dict[str, Any]) -> None:
+        """Go on from rows that an earlier search finished."""
+        if not trained or not state:
+            return
+        best = max(range(len(self.rows)), key=lambda place: self.rows[place].score)
+        self._best = trained[best], self.rows[best], state["best"]
+        self.path.restore([(_encoding(settings), settings) for settings in trained], state)
+
+    def _known(self, first: Settings) -> Iterator[Settings]:
+        """Places with values that are told: each value or end of a dimension, the others as at the first."""
+        for dimension in self.space:
+            for value in dimension.known():
+                yield {**first, dimension.name: value}
+
+    def _estimator(self, settings: Settings) -> ChainCRF:
+        """Ready to train; "auto" is an optimiser that takes a start, to the same tolerance everywhere."""
+        crf = applied(self.crf, settings).set_params(verbose=False)
+        _, optimiser, _ = resolve(crf.objective, crf.optimiser, crf.prior)
+        if isinstance(crf.optimiser, str) and crf.optimiser == "auto":
+            optimiser = replace(optimiser, tolerance=TOLERANCE, objective_tolerance=0.0)
+        return crf.set_params(optimiser=optimiser)
+
+    def _encoded(self, settings: Settings) -> tuple[SharedDesign, HeldOut]:
+        key = _encoding(settings)
+        if key not in self._encodings:
+            fitting = Fitting(applied(self.crf, settings))
+            data = fitting.share(*self.train)
+            self._encodings[key] = data, fitting.held_out(data.encoder, data.design.index, *self.dev)
+        return self._encodings[key]
+
+
+def _encoding(settings: Settings) -> str:
+    """Equal for settings that share an encoding."""
+    return repr({name: value for name, value in settings.items() if name in ENCODES})
+
+
+def _row(
+    settings: Settings, crf: ChainCRF, held_out: HeldOut, records: list[Record], seconds: float
+) -> Tried:
+    return Tried(
+        settings,
+        held_out(crf.weights_),
+        float(crf.objective_value_),
+        int(np.count_nonzero(crf.weights_)),
+        len(crf.weights_),
+        len(records),
+        records[-1].evaluations if records else 1,
+        round(seconds, 3),
+        crf.stop_reason_,
+        bool(crf.converged_),
+    )
