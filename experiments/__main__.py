@@ -1,0 +1,64 @@
+"""Rerun tables and figures: python -m experiments table-5.3 table-5.4
+
+Reports go to experiments/results, trainings to results/archive.jsonl, from where a later run takes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from experiments import tables
+from experiments.archive import Archive
+from experiments.report import write
+from experiments.running import FULL, QUICK, Laboratory
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run what was named."""
+    options = _parser().parse_args(arguments)
+    if not options.names:
+        print("\n".join(f"{name:12} {tables.load(name).title}" for name in tables.names()))
+        return
+    names = tables.names() if options.names == ["all"] else options.names
+    wanted = [tables.load(name) for name in names]  # a wrong name is refused before any work
+    folder = options.into or (Path(tempfile.mkdtemp()) if options.quick else RESULTS)
+    laboratory = Laboratory(
+        options.data,
+        Archive(folder / "archive.jsonl"),
+        effort=QUICK if options.quick else FULL,
+        seed=options.seed,
+        say=lambda line: print(line, file=sys.stderr, flush=True),
+    )
+    command = _command(options)
+    for one in wanted:
+        print(write(one, laboratory.result, folder, command))
+    print(f"written into {folder}", file=sys.stderr)
+
+
+def _command(options: argparse.Namespace) -> str:
+    """What a reader types to make the same: without the folders, which are this machine's."""
+    rest = [*(["--quick"] if options.quick else []), *(["--seed", str(options.seed)] if options.seed else [])]
+    return shlex.join(["python", "-m", "experiments", *options.names, *rest])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    add = parser.add_argument
+    data = Path(os.environ.get("FIELDCRAFT_DATA", "../shared/data"))
+    add("names", nargs="*", help="table-5.3, 5.3, figure-4.1 …, or all; none to list them")
+    add("--quick", action="store_true", help="a few sentences and iterations, to see that it runs")
+    add("--into", type=Path, help="folder of reports (default: experiments/results; a new one if quick)")
+    add("--data", type=Path, default=data, help="folder of the datasets (default: FIELDCRAFT_DATA)")
+    add("--seed", type=int, default=0, help="of the split of the tagging corpus")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Results of trainings, kept as JSON lines: a configuration that several tables need is trained once.
+
+A line holds all that a report needs: the scores, the path that the choice was made from, the curve of a
+training that was followed, and the wrong tokens of each sentence, which the matched-pairs test compares
+(packed: bytes, deflated, in base 64).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Part:
+    """How a model did on one part of the data: its score, and the wrong tokens of each sentence, packed."""
+
+    score: float
+    packed: str
+
+    @classmethod
+    def of(cls, score: float, errors: NDArray[np.int64]) -> Part:
+        """From wrong tokens [N]."""
+        return cls(score, base64.b64encode(zlib.compress(errors.astype("<u2").tobytes(), 9)).decode())
+
+    def errors(self) -> NDArray[np.int64]:
+        """[N] wrong tokens of each sentence."""
+        return np.frombuffer(zlib.decompress(base64.b64decode(self.packed)), "<u2").astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weights that were scored; test is None where it was not read."""
+
+    active: int
+    iteration: int
+    development: Part
+    test: Part | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setting of the grid, trained to the end."""
+
+    setting: tuple[float, ...]
+    development: float
+    objective: float
+    iterations: int
+    seconds: float
+    active: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a configuration.
+
+    chosen : the setting of the grid, then those of the configuration that it was given
+    model : the weights that count, and ``end`` those at the end of a training that was followed
+    path : every setting that was tried
+    curve : (iteration, development score, active weights) of a training that was followed
+    made : how it came about: versions, seed, time
+    """
+
+    key: str
+    configuration: dict[str, Any]
+    chosen: tuple[float, ...]
+    features: int
+    seconds: float
+    model: Model
+    end: Model | None
+    path: tuple[Point, ...]
+    curve: tuple[tuple[int, float, int], ...]
+    made: dict[str, Any]
+
+
+class Archive:
+    """The results in a file of JSON lines; the last line of a key counts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._found: dict[str, Result] = {}
+        if path.exists():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            self._found = {result.key: result for result in map(_read, lines)}
+
+    def get(self, key: str) -> Result | None:
+        """The result of this key, if there is one."""
+        return self._found.get(key)
+
+    def add(self, result: Result) -> None:
+        """Keep a result, in the file too."""
+        self._found[result.key] = result
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(result)) + "\n")
+
+
+def _read(line: str) -> Result:
+    raw = json.loads(line)
+    end = raw.pop("end")
+    return Result(
+        **{name: raw[name] for name in ("key", "configuration", "features", "seconds", "made")},
+        chosen=tuple(raw["chosen"]),
+        model=_model(raw["model"]),
+        end=None if end is None else _model(end),
+        path=tuple(_points(raw["path"])),
+        curve=tuple((int(i), float(score), int(active)) for i, score, active in raw["curve"]),
+    )
+
+
+def _model(raw: dict[str, Any]) -> Model:
+    test = raw["test"]
+    return Model(
+        raw["active"],
+        raw["iteration"],
+        Part(**raw["development"]),
+        None if test is None else Part(**test),
+    )
+
+
+def _points(raw: Iterable[dict[str, Any]]) -> Iterable[Point]:
+    return (Point(**{**point, "setting": tuple(point["setting"])}) for point in raw)

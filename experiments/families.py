@@ -1,0 +1,136 @@
+"""The configurations that tables share, and the settings between which development data chooses.
+
+Grids run from the strongest penalty to the weakest. Those of the three prior families have fifteen values
+each, as the thesis tried fifteen to twenty.
+"""
+
+from __future__ import annotations
+
+from experiments.configuration import Configuration, Grid
+
+Grids = dict[str, Grid]  # by task
+
+
+def line(*numbers: float) -> Grid:
+    """Settings of one number each."""
+    return tuple((float(number),) for number in numbers)
+
+
+SIGMAS: Grids = {
+    "entities": line(0.5, 0.7, 1, 1.5, 2, 3, 4.5, 6.5, 10, 15, 22, 30, 44, 70, 100),
+    "tagging": line(0.3, 0.45, 0.6, 0.8, 1, 1.3, 1.7, 2.1, 2.6, 3.2, 4, 5, 7, 12, 20),
+}
+SCALES: Grids = {
+    "entities": line(1, 3, 7, 12, 20, 40, 80, 150, 300, 500, 1000, 2000, 3000, 5000, 10000),
+    "tagging": line(0.3, 0.5, 0.8, 1.2, 1.8, 2.5, 3.5, 5, 7, 10, 15, 25, 50, 100, 300),
+}
+STRENGTHS: Grids = {  # about 1 / sigma
+    "entities": line(
+        1, 0.5, 0.25, 0.15, 0.08, 0.05, 0.035, 0.022, 0.014, 0.01, 0.007, 0.005, 0.003, 0.001, 5e-4
+    ),
+    "tagging": line(3, 2, 1.5, 1, 0.8, 0.6, 0.45, 0.35, 0.27, 0.2, 0.15, 0.1, 0.07, 0.03, 0.01),
+}
+FEW_SIGMAS: Grids = {
+    "entities": line(0.7, 1.5, 3, 6.5, 15, 44, 200),
+    "tagging": line(0.45, 0.8, 1.3, 2.1, 3.2, 5, 12),
+}
+COUNT_SIGMAS: Grids = {
+    "entities": line(0.1, 0.2, 0.5, 1, 2, 5, 10, 25, 60, 150),
+    "tagging": line(0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.87, 1.3, 2, 5),
+}
+SURE_SIGMAS: Grids = {  # multiplied by 4 to 1000: the ratios of groups.by_reliability
+    "entities": line(0.2, 0.5, 1, 2, 5, 15, 50),
+    "tagging": line(0.1, 0.2, 0.4, 0.7, 1.2, 2.5, 6),
+}
+BINS: Grids = {
+    "entities": ((0.7, 1.0), (1.0, 2.0), (2.0, 4.0), (4.5, 10.0), (15.0, 30.0), (44.0, 100.0)),
+    "tagging": ((0.5, 0.8), (0.8, 1.3), (1.3, 1.8), (1.3, 2.6), (2.6, 4.0), (5.0, 10.0)),
+}
+RATIOS: Grid = ((0.7, 0.7), (1.0, 0.5), (0.5, 1.0), (1.4, 0.7), (2.0, 1.0), (3.0, 1.0), (1.4, 1.4))
+WINDOW_RATIOS: Grid = line(20, 10, 5, 3, 2, 1.5, 0.5)
+QUADRATICS: Grid = line(0.5, 1, 2, 5, 10, 30, 100, 300, 1000)
+
+
+def unregularised(task: str, templates: str = "standard", **settings: int | bool) -> Configuration:
+    """No prior: the weights that did best on development data while training."""
+    return Configuration(task, templates, follow=True, **settings)  # type: ignore[arg-type]
+
+
+def gaussian(task: str, *, min_count: int = 1) -> Configuration:
+    """Zero mean, one variance."""
+    grid = SIGMAS[task] if min_count == 1 else FEW_SIGMAS[task]
+    return Configuration(task, prior="gaussian", grid=grid, min_count=min_count)
+
+
+def laplacian(task: str) -> Configuration:
+    """One scale."""
+    return Configuration(task, prior="laplacian", grid=SCALES[task], optimiser="owlqn")
+
+
+def hyperbolic(task: str) -> Configuration:
+    """One strength."""
+    return Configuration(task, prior="hyperbolic", grid=STRENGTHS[task])
+
+
+def cutoff(task: str, threshold: int) -> Configuration:
+    """A Gaussian on features seen at most ``threshold`` times."""
+    grid = tuple((float(threshold), *setting) for setting in FEW_SIGMAS[task])
+    return Configuration(task, prior="cutoff", grid=grid)
+
+
+def printed(task: str, prior: str, *setting: float, optimiser: str = "lbfgs") -> Configuration:
+    """The settings that the thesis prints, as they are."""
+    return Configuration(task, prior=prior, grid=(setting,), optimiser=optimiser)
+
+
+def shifted(task: str, mean: float) -> Configuration:
+    """A Gaussian around another mean, with the variance chosen for zero."""
+    return Configuration(task, prior="shifted", grid=((float(mean),),), given=gaussian(task))
+
+
+def window(task: str) -> Configuration:
+    """Inequality, mode 1: one width for both sides."""
+    grid = line(*(round(1 / scale, 6) for (scale,) in SCALES[task]))
+    return Configuration(task, prior="window", grid=grid, optimiser="owlqn")
+
+
+def windows(task: str) -> Configuration:
+    """Inequality, mode 2: the upper width of mode 1, and one of its own below."""
+    return Configuration(
+        task, prior="windows ratio", grid=WINDOW_RATIOS, given=window(task), optimiser="owlqn"
+    )
+
+
+def quadratic_window(task: str) -> Configuration:
+    """Inequality, mode 1, with the quadratic extension."""
+    return Configuration(
+        task, prior="window, quadratic", grid=QUADRATICS, given=window(task), optimiser="owlqn"
+    )
+
+
+def sparsity(task: str, width: float) -> Configuration:
+    """Inequality, mode 1, from zero and iteration by iteration; the test set is not read."""
+    grid = ((float(width),),)
+    return Configuration(
+        task, prior="window", grid=grid, optimiser="bounded_lbfgs", follow=True, reads_test=False
+    )
+
+
+def bins(task: str) -> Configuration:
+    """A Gaussian with a variance for features seen 1 to 3 times and one for 4 to 10."""
+    return Configuration(task, prior="bins", grid=BINS[task])
+
+
+def dependency(task: str) -> Configuration:
+    """A Gaussian with variances apart for transitions and emissions, around the best single one."""
+    return Configuration(task, prior="dependency ratios", grid=RATIOS, given=gaussian(task))
+
+
+def by_count(task: str) -> Configuration:
+    """A Gaussian whose variance is the feature's count times one number."""
+    return Configuration(task, prior="count", grid=COUNT_SIGMAS[task])
+
+
+def by_reliability(task: str) -> Configuration:
+    """A Gaussian whose variance follows from how sure the feature's count is."""
+    return Configuration(task, prior="reliability", grid=SURE_SIGMAS[task])

@@ -1,0 +1,280 @@
+"""Training of configurations: encode once, follow the path, choose on development data, read the test set.
+
+The settings of a grid are trained in their order, each from what those before it let expect, all to the same
+tolerance; the one with the best development score is the model (the first of equals). Only then, and only for
+that one, is the test set scored. A configuration that is followed has one setting and begins at zero, since
+its best iteration would depend on where it began.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.archive import Archive, Model, Part, Point, Result
+from experiments.configuration import Configuration, Setting
+from experiments.corpora import TASKS, Splits, Task
+from fieldcraft.corpus import Corpus
+from fieldcraft.evaluation.bootstrap import errors_by_sequence
+from fieldcraft.evaluation.labellings import Encoded
+from fieldcraft.features.packed import PackedIndex
+from fieldcraft.models.chain import ChainCRF
+from fieldcraft.models.fitting import Fitting, SharedDesign
+from fieldcraft.optimisers import OPTIMISERS
+from fieldcraft.optimisers.loop import Control, Loop, Record
+from fieldcraft.potentials import ChainWeights
+from fieldcraft.priors import Names, Prior
+from fieldcraft.structures import queries
+from fieldcraft.threads import resolve_jobs
+
+Floats = NDArray[np.float64]
+KEPT = 2  # designs in memory
+# A weak penalty has a small gradient far from its minimum, so that only the objective tells the end: training
+# stops when it falls by less than a millionth in ten iterations. 15 remembered steps save a fifth of them.
+STOPS: dict[str, Any] = {"tolerance": 1e-9, "objective_tolerance": 1e-6, "period": 10, "memory": 15}
+
+
+class Effort(NamedTuple):
+    """How much is done: sentences of each part, iterations of a training, settings of a grid."""
+
+    sentences: int | None = None
+    iterations: int = 1000
+    points: int | None = None
+
+
+FULL, QUICK = Effort(), Effort(sentences=150, iterations=4, points=2)
+
+
+class Ground:
+    """A corpus with the features of one template set, ready to train and to score on."""
+
+    def __init__(self, task: Task, splits: Splits, configuration: Configuration) -> None:
+        templates = task.templates[configuration.templates]
+        crf = ChainCRF(templates, min_count=configuration.min_count, metric=task.metric)
+        fitting = Fitting(crf)
+        self.data: SharedDesign = fitting.share(splits.train, None)
+        self.index = self.data.design.index
+        self.names = Names(fitting.classes, [template.name for template in self.data.encoder.templates])
+        self.n_states = len(fitting.classes)
+        self.n_jobs = resolve_jobs(None)
+        self._fitting, self._splits = fitting, splits
+        self._packed = PackedIndex.of(self.index, self.n_states)
+
+    @cached_property
+    def development(self) -> Any:
+        """What scores weights on development data."""
+        return self._held_out(self._splits.development)
+
+    @cached_property
+    def test(self) -> Any:
+        """The same for the test set."""
+        return self._held_out(self._splits.test)
+
+    def part(self, held_out: Any, weights: Floats) -> Part:
+        """Score and errors of weights on development or test data."""
+        potentials = ChainWeights(self._packed, self._packed.places(weights)).apply(held_out.encoded)
+        states = queries.viterbi(potentials, self.n_jobs)
+        encoded = Encoded(held_out.names, held_out.gold, states, held_out.encoded.offsets)
+        return Part.of(held_out.score(states), errors_by_sequence(encoded))
+
+    def model(self, weights: Floats, iteration: int, *, reads_test: bool) -> Model:
+        """Weights with all their scores."""
+        return Model(
+            int(np.count_nonzero(weights)),
+            iteration,
+            self.part(self.development, weights),
+            self.part(self.test, weights) if reads_test else None,
+        )
+
+    def _held_out(self, corpus: Corpus) -> Any:
+        return self._fitting.held_out(self.data.encoder, self.index, corpus, None)
+
+
+class Trained(NamedTuple):
+    """What a training left behind: the weights that count, and those at its end."""
+
+    weights: Floats
+    end: Floats
+    records: list[Record]
+    reason: str
+    objective: float
+
+
+def train(ground: Ground, prior: Prior, optimiser: Any, start: Floats, *, follow: bool) -> Trained:
+    """One setting; followed, the weights that count are those with the best development score."""
+    design = ground.data.design
+    resolved = prior.resolved(ground.index, ground.names)
+    problem = optimiser.problem(design, ground.n_states, resolved, n_jobs=ground.n_jobs)
+    run = optimiser.start(problem, start)
+    control = Control(held_out=ground.development if follow else None, keep_best=follow)
+    outcome = Loop(run, control).go()
+    return Trained(outcome.weights, run.solution().copy(), outcome.records, outcome.reason, run.objective())
+
+
+class Stop(NamedTuple):
+    """A setting of a path, with the weights at the end of its training."""
+
+    setting: Setting
+    weights: Floats
+
+
+def guessed(stops: list[Stop], setting: Setting, n_weights: int) -> Floats:
+    """[F] where to begin: the optimum moves smoothly with the logarithm of a setting, so follow its line.
+
+    From the two stops before, w ~ w_1 + s (w_1 - w_2) with s the ratio of the steps, at most 1; which halves
+    the work of beginning at w_1. Where several numbers move, w_1 it is.
+    """
+    if not stops:
+        return np.zeros(n_weights)
+    moved = [
+        numbers for numbers in zip(setting, *(stop.setting for stop in stops[-2:])) if len(set(numbers)) > 1
+    ]
+    if len(stops) < 2 or len(moved) != 1 or min(moved[0]) <= 0 or moved[0][1] == moved[0][2]:
+        return stops[-1].weights
+    here, older, last = np.log(moved[0])
+    step = float(np.clip((here - last) / (last - older), 0.0, 1.0))
+    return np.asarray(stops[-1].weights + step * (stops[-1].weights - stops[-2].weights))
+
+
+class Laboratory:
+    """Gives the results of configurations, from the archive or by training.
+
+    Parameters
+    ----------
+    data : folder of the datasets
+    archive : where results are kept
+    effort : how much is done
+    seed : of the split of the tagging corpus
+    say : hears of each training
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        archive: Archive,
+        *,
+        effort: Effort = FULL,
+        seed: int = 0,
+        say: Callable[[str], object] = print,
+    ) -> None:
+        self.data, self.archive, self.effort, self.seed, self.say = data, archive, effort, seed, say
+        self._splits: dict[str, Splits] = {}
+        self._grounds: dict[tuple[str, str, int], Ground] = {}
+
+    def result(self, configuration: Configuration) -> Result:
+        """What became of a configuration; trained if it is not known yet."""
+        points = self.effort.points
+        wanted = configuration if points is None else configuration.thinned(points)
+        cut = "" if self.effort == FULL else "-".join(["", *map(str, self.effort)])
+        key = f"{wanted.key}-{self.seed}{cut}"
+        found = self.archive.get(key)
+        if found is None:
+            found = self._run(wanted, key)
+            self.archive.add(found)
+        return found
+
+    def _run(self, configuration: Configuration, key: str) -> Result:
+        given = () if configuration.given is None else self.result(configuration.given).chosen
+        ground = self._ground(configuration)
+        begun = time.perf_counter()
+        points, trained = self._path(configuration, ground, given)
+        best = int(np.argmax([point.development for point in points]))
+        followed, read, records = configuration.follow, configuration.reads_test, trained.records
+        model = ground.model(trained.weights, _iteration(trained), reads_test=read)
+        end = ground.model(trained.end, len(records), reads_test=read) if followed else None
+        curve = [(r.iteration, float(r.held_out or 0.0), int(r.active or 0)) for r in records]
+        return Result(
+            key,
+            json.loads(json.dumps(asdict(configuration))),  # as the archive gives it back
+            points[best].setting,
+            len(ground.index),
+            time.perf_counter() - begun,
+            model,
+            end,
+            tuple(points),
+            tuple(curve if followed else ()),
+            self._made(ground),
+        )
+
+    def _made(self, ground: Ground) -> dict[str, Any]:
+        """How a result comes about."""
+        found = {**versions(), "seed": self.seed, "threads": ground.n_jobs, "on": time.strftime("%Y-%m-%d")}
+        cut = {} if self.effort == FULL else {"only a trial, sentences": self.effort.sentences}
+        return {**found, **cut}
+
+    def _path(
+        self, configuration: Configuration, ground: Ground, given: Setting
+    ) -> tuple[list[Point], Trained]:
+        """Every setting of the grid, and the weights of the best one."""
+        if configuration.follow and len(configuration.grid) > 1:
+            raise ValueError("a training that is followed has one setting; its best iteration is the choice")
+        optimiser = OPTIMISERS[configuration.optimiser](max_iterations=self.effort.iterations, **STOPS)
+        points: list[Point] = []
+        stops: list[Stop] = []
+        kept = None
+        for setting in configuration.grid:
+            begun = time.perf_counter()
+            prior = configuration.make_prior(setting, given)
+            start = guessed(stops, setting, len(ground.index))
+            trained = train(ground, prior, optimiser, start, follow=configuration.follow)
+            score = float(ground.development(trained.weights))
+            if kept is None or score > max(point.development for point in points):
+                kept = trained
+            seconds = time.perf_counter() - begun
+            points.append(_point((*setting, *given), score, trained, seconds))
+            self.say(_told(configuration, points[-1]))
+            stops = [*stops[-1:], Stop(setting, trained.end)]
+        assert kept is not None
+        return points, kept
+
+    def _ground(self, configuration: Configuration) -> Ground:
+        """Encoded data; the last ones stay in memory."""
+        task = TASKS[configuration.task]
+        place = (configuration.task, configuration.templates, configuration.min_count)
+        if place not in self._grounds:
+            while len(self._grounds) >= KEPT:
+                self._grounds.pop(next(iter(self._grounds)))
+            if configuration.task not in self._splits:
+                whole = task.read(self.data, self.seed)
+                self._splits[configuration.task] = whole.first(self.effort.sentences)
+            self._grounds[place] = Ground(task, self._splits[configuration.task], configuration)
+        return self._grounds[place]
+
+
+def versions() -> dict[str, str]:
+    """What results may depend on."""
+    packages = {name: version(name) for name in ("fieldcraft", "numpy")}
+    return {**packages, "python": platform.python_version(), "machine": platform.machine()}
+
+
+def _iteration(trained: Trained) -> int:
+    """The iteration of the weights that count: the first with the best score where it was followed."""
+    scores = [record.held_out for record in trained.records]
+    if not scores or scores[0] is None:
+        return len(scores)
+    return int(np.argmax(np.array(scores, np.float64))) + 1
+
+
+def _point(setting: Setting, score: float, trained: Trained, seconds: float) -> Point:
+    active, iterations = int(np.count_nonzero(trained.weights)), len(trained.records)
+    return Point(setting, score, trained.objective, iterations, seconds, active, trained.reason)
+
+
+def _told(configuration: Configuration, point: Point) -> str:
+    numbers = ", ".join(f"{number:g}" for number in point.setting)
+    return (
+        f"{configuration.task} {configuration.templates}"
+        + (f" min_count {configuration.min_count}" if configuration.min_count > 1 else "")
+        + f" {configuration.prior} ({numbers}): development {100 * point.development:.2f}, "
+        f"{point.active:,} weights, {point.iterations} iterations, {point.seconds:.1f} s, {point.reason}"
+    )

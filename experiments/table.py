@@ -1,0 +1,104 @@
+"""What a table and a figure are: rows that name a configuration and what the thesis printed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from experiments.archive import Model, Part, Result
+from experiments.configuration import Configuration
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line: its name, the model, and the thesis' figures in the order of the table's measures.
+
+    A line without figures is ours: what the thesis did with settings of its own, chosen here.
+    """
+
+    name: str
+    configuration: Configuration
+    thesis: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the thesis.
+
+    Parameters
+    ----------
+    number, title, task : as there; the task is a row of corpora.TASKS
+    rows : its lines
+    measures : what is printed of each: rows of MEASURES; those past the thesis' figures are ours alone
+    baselines : (name, configuration) of what each line is tested against
+    notes : what a reader must know
+    """
+
+    number: str
+    title: str
+    task: str
+    rows: tuple[Row, ...]
+    measures: tuple[str, ...] = ("development", "test")
+    baselines: tuple[tuple[str, Configuration], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As the command line knows it."""
+        return f"table-{self.number}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the thesis: one training, iteration by iteration. ``drawn`` is a row of CURVES."""
+
+    number: str
+    title: str
+    configuration: Configuration
+    drawn: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As the command line knows it."""
+        return f"figure-{self.number}"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of a result. Scores are per cent, with two digits; counts have none."""
+
+    heading: str
+    of: Callable[[Result], float | None]
+    digits: int = 2
+
+    def shown(self, number: float | None, *, signed: bool = False) -> str:
+        """The number as a table has it."""
+        if number is None:
+            return ""
+        return f"{number:+,.{self.digits}f}" if signed else f"{number:,.{self.digits}f}"
+
+
+def _per_cent(part: Part | None) -> float | None:
+    return None if part is None else 100 * part.score
+
+
+def _end(result: Result) -> Model:
+    """At the end of training, which is the model itself where it was not followed."""
+    return result.model if result.end is None else result.end
+
+
+MEASURES = {
+    "development": Measure("development", lambda result: _per_cent(result.model.development)),
+    "test": Measure("test", lambda result: _per_cent(result.model.test)),
+    "active": Measure("active weights", lambda result: float(result.model.active), 0),
+    "features": Measure("features", lambda result: float(result.features), 0),
+    "converged": Measure("converged, development", lambda result: _per_cent(_end(result).development)),
+    "converged test": Measure("converged, test", lambda result: _per_cent(_end(result).test)),
+    "converged active": Measure("converged, active", lambda result: float(_end(result).active), 0),
+}
+CurvePoint = tuple[int, float, int]  # iteration, development score, active weights
+CURVES: dict[str, tuple[str, Callable[[CurvePoint], float]]] = {
+    "score": ("development score, per cent", lambda point: 100 * point[1]),
+    "active": ("weights that are not zero", lambda point: point[2]),
+}
