@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types format bench verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
+.PHONY: demo test test-all lint types format bench experiment verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -30,6 +30,10 @@ format: build
 
 bench: build
 	$(BIN)/python -m benchmarks
+
+# One table of experiments/, e.g. make experiment TABLE=5.3; python -m experiments lists them.
+experiment: build
+	$(BIN)/python -m experiments table-$(TABLE)
 
 verify: build
 	FIELDCRAFT_REQUIRE_DATA=1 $(BIN)/python -m pytest -m "slow or not slow"
