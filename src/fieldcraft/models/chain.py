@@ -161,7 +161,7 @@ class ChainCRF(Learner):
         encoded, potentials = self._apply(X)
         states = self._states(encoded, potentials)
         log_z = queries.log_partition(potentials, self._jobs())
-        value = queries.score(potentials, states, self._jobs()) - log_z
+        value = queries.log_share(queries.score(potentials, states, self._jobs()), log_z)
         exact = self.decoding == "viterbi" and self.voters_ is None
         return [
             Decoding(labels, float(v), exact, 0.0 if exact else float("nan"), self.decoding)
@@ -190,7 +190,7 @@ class ChainCRF(Learner):
         _, potentials = self._apply(X)
         log_z = queries.log_partition(potentials, self._jobs())
         return [
-            [(self.classes_[path].tolist(), float(s - z)) for path, s in zip(paths, scores)]
+            [(self.classes_[path].tolist(), float(queries.log_share(s, z))) for path, s in zip(paths, scores)]
             for (paths, scores), z in zip(queries.k_best(potentials, k, self._jobs()), log_z)
         ]
 
@@ -211,7 +211,8 @@ class ChainCRF(Learner):
         encoded, potentials = self._apply(X)
         gold = design_.encode_labels(labels_of(X, y), self.classes_.tolist(), encoded.offsets)
         score = queries.score(potentials, gold, self._jobs())
-        return score - queries.log_partition(potentials, self._jobs())
+        shares: Floats = queries.log_share(score, queries.log_partition(potentials, self._jobs()))
+        return shares
 
     def entropy(self, X: Any) -> Floats:
         """Entropy of p(y | x) of each sequence [N], in nats."""

@@ -56,6 +56,11 @@ def score(potentials: Any, states: NDArray[np.int32], n_jobs: int) -> Floats:
     return np.asarray(_core.score(potentials, states, n_jobs))
 
 
+def log_share(score: Any, log_z: Any) -> Any:
+    """Log-probability of a score: never above 0, which rounding could make of scores beyond 1e16."""
+    return np.minimum(score - log_z, 0.0)
+
+
 def entropy(potentials: Any, n_jobs: int) -> Floats:
     """Entropy [N] in nats."""
     return np.asarray(_core.entropy(potentials, n_jobs))
