@@ -116,7 +116,7 @@ def bake_off(
     the others go on. Ctrl-C ends the entry at work and leaves out the rest; the exit code is then 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
-    from fieldcraft.cli.reading import read_corpora
+    from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import model_settings, writable
     from fieldcraft.models.chain import ChainCRF
@@ -136,9 +136,7 @@ def bake_off(
         random_state=seed,
         verbose=not quiet,
     )
-    corpus, source = read_corpora(files, {"label": -1, **reading.arguments(), **partial.arguments()})
-    source = {name: value for name, value in source.items() if name not in partial.arguments()}
-    held_out = read_corpora(dev, source)[0]
+    corpus, held_out, _ = read_labelled(files, dev, reading.arguments(), partial.arguments())
     Report(quiet=quiet).corpora(corpus, held_out)
     found = baked(
         crf,

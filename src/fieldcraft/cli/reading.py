@@ -51,6 +51,18 @@ def read_corpora(files: list[str], arguments: dict[str, Any]) -> tuple[Corpus, d
     return whole, found
 
 
+def read_labelled(
+    files: list[str], dev: list[str] | None, arguments: dict[str, Any], partial: dict[str, Any]
+) -> tuple[Corpus, Corpus | None, dict[str, Any]]:
+    """Training files, held-out files, and the arguments of `fc.read` that read the like.
+
+    ``partial`` says how the training files write labels that are not known; held-out ones know theirs.
+    """
+    corpus, found = read_corpora(files, {"label": -1, **arguments, **partial})
+    source = {name: value for name, value in found.items() if name not in partial}
+    return corpus, read_corpora(dev, source)[0] if dev else None, source
+
+
 def read_batches(
     name: str, arguments: dict[str, Any], handle: Callable[[Stream, list[Sequence]], None]
 ) -> None:

@@ -210,19 +210,17 @@ def train(
     iteration: the model is written all the same and the exit code is 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
-    from fieldcraft.cli.reading import read_corpora
+    from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model, writable
 
     writable(output)
     report = Report(quiet=quiet)
-    corpus, source = read_corpora(files, {"label": -1, **reading.arguments(), **partial.arguments()})
-    source = {name: value for name, value in source.items() if name not in partial.arguments()}
-    if partial.partial and learns.objective is None:
-        learns.objective = "marginal_likelihood"
-    held_out = read_corpora(dev, source)[0] if dev else None
+    corpus, held_out, source = read_labelled(files, dev, reading.arguments(), partial.arguments())
     report.corpora(corpus, held_out)
-    crf = make_model(looks, learns, stops, metric=metric, n_jobs=jobs, random_state=seed)
+    crf = make_model(
+        looks, learns, stops, partial=partial.partial, metric=metric, n_jobs=jobs, random_state=seed
+    )
     crf.fit(
         corpus,
         X_dev=held_out,

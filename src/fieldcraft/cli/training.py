@@ -14,10 +14,11 @@ from fieldcraft.optimisers import handled_by, resolve
 from fieldcraft.priors import PRIORS, Prior, resolve_prior
 
 
-def make_model(looks: Looks, learns: Learns, stops: Stops, **settings: Any) -> ChainCRF:
-    """A ChainCRF, not trained yet."""
+def make_model(looks: Looks, learns: Learns, stops: Stops, *, partial: bool, **settings: Any) -> ChainCRF:
+    """A ChainCRF, not trained yet; ``partial`` labels ask for an objective that understands them."""
     prior = _prior(learns)
-    objective, optimiser, _ = resolve(learns.objective, learns.optimiser, prior)
+    wanted = "marginal_likelihood" if partial and learns.objective is None else learns.objective
+    objective, optimiser, _ = resolve(wanted, learns.optimiser, prior)
     if stops.max_iterations is not None:
         optimiser = replace(optimiser, max_iterations=stops.max_iterations)
     elif learns.optimiser == "auto":

@@ -98,7 +98,7 @@ def tune(
     rows so far and the best model of them; the exit code is then 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
-    from fieldcraft.cli.reading import read_corpora
+    from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model, writable
     from fieldcraft.tuning.plots import check_plots
@@ -112,14 +112,10 @@ def tune(
     if kept.plot is not None:
         check_plots()
     report = Report(quiet=quiet)
-    corpus, source = read_corpora(files, {"label": -1, **reading.arguments(), **partial.arguments()})
-    source = {name: value for name, value in source.items() if name not in partial.arguments()}
-    if partial.partial and learns.objective is None:
-        learns.objective = "marginal_likelihood"
-    held_out = read_corpora(dev, source)[0]
+    corpus, held_out, source = read_labelled(files, dev, reading.arguments(), partial.arguments())
     report.corpora(corpus, held_out)
     settings = {"metric": metric, "n_jobs": jobs, "random_state": seed, "verbose": not quiet}
-    crf = make_model(looks, learns, Stops(), **settings)
+    crf = make_model(looks, learns, Stops(), partial=partial.partial, **settings)
     found = tuned(
         crf,
         corpus,

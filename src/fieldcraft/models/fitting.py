@@ -97,21 +97,14 @@ class Fitting:
         rules = Control(held_out=None if dev is None else _unread, **control)  # refused before any work
         labels = labels_of(X, y, partial=self.objective.partial) if shared is None else shared.labels
         self.classes = self._labels(labels, classes)
-        costs = self.objective.costs(self.classes)  # refused, if so, before any work
-        of_labels = resolve_label_weights(self.crf.label_weights, self.objective, self.classes, labels)
+        loss = self._loss(labels)  # refused, if so, before any work
         data = self._encoded(X, labels) if shared is None else shared
         encoder, design, self.provenance = data.encoder, data.design, data.provenance
         size = self._size(encoder, design)
         self._choose(size)
         weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
         start = self._start(encoder, design.index) if start is None else start
-        options: dict[str, Any] = {
-            "objective": self.objective,
-            "costs": costs,
-            "label_weights": of_labels,
-            "sequence_weights": weights,
-            "n_jobs": self.n_jobs,
-        }
+        options = {**loss, "sequence_weights": weights, "n_jobs": self.n_jobs}
         if self.rules.likely is not None:
             design, start = self._select(encoder, design, start, feature_mask, **options)
         wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
@@ -122,21 +115,36 @@ class Fitting:
             rules.held_out = dev if callable(dev) else self.held_out(encoder, design.index, *dev)
         resumed = None
         if snapshot is not None:
-            digest = self._digest(design, prior, weights, mask, costs, of_labels, start, *_told(rules))
+            terms = loss["costs"], loss["label_weights"]
+            digest = self._digest(design, prior, weights, mask, *terms, start, *_told(rules))
             resumed = read_snapshot(snapshot, digest) if resume else None
             rules.snapshot = partial(write_snapshot, snapshot, digest)
         problem = self.optimiser.problem(design, len(self.classes), prior, mask=mask, **options)
         index = design.index
         del design, data
-        if self.crf.verbose:
-            rules.callbacks += (Progress(self.optimiser.max_iterations),)
-        _tell(rules.callbacks, "begin", encoder, index, self.optimiser.max_iterations)
-        if memory := self.optimiser.stored_bytes(size):
-            remark = f"{self.optimiser.name} keeps {memory / 2**20:.0f} MB of marginals"
-            _tell(rules.callbacks, "tell", remark)
+        self._announce(rules, encoder, index, size)
         outcome = self._minimise(self.optimiser, problem, start, rules, resumed)
         del problem  # what answers need is built next, in the room that this leaves
         self._settle(encoder, index, outcome)
+
+    def _loss(self, labels: list[Any]) -> dict[str, Any]:
+        """The objective with what belongs to it, as options of a problem."""
+        weights = resolve_label_weights(self.crf.label_weights, self.objective, self.classes, labels)
+        return {
+            "objective": self.objective,
+            "costs": self.objective.costs(self.classes),
+            "label_weights": weights,
+        }
+
+    def _announce(self, rules: Control, encoder: design_.Encoder, index: FeatureIndex, size: Size) -> None:
+        """Tell the callbacks what is about to begin."""
+        most = self.optimiser.max_iterations
+        if self.crf.verbose:
+            rules.callbacks += (Progress(most),)
+        _tell(rules.callbacks, "begin", encoder, index, most)
+        if memory := self.optimiser.stored_bytes(size):
+            remark = f"{self.optimiser.name} keeps {memory / 2**20:.0f} MB of marginals"
+            _tell(rules.callbacks, "tell", remark)
 
     def _size(self, encoder: design_.Encoder, design: design_.Design) -> Size:
         index = design.index
