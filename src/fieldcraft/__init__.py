@@ -25,6 +25,7 @@ _HOMES = {
     "Gazetteer": "fieldcraft.features.gazetteers",
     "Templates": "fieldcraft.features.templates",
     "Gaussian": "fieldcraft.priors",
+    "BlockGaussian": "fieldcraft.priors",
     "Laplacian": "fieldcraft.priors",
     "ElasticNet": "fieldcraft.priors",
     "Hyperbolic": "fieldcraft.priors",
@@ -109,7 +110,7 @@ if TYPE_CHECKING:
         Subgradient,
         VotedPerceptron,
     )
-    from fieldcraft.priors import ElasticNet, Gaussian, Hyperbolic, Inequality, Laplacian
+    from fieldcraft.priors import BlockGaussian, ElasticNet, Gaussian, Hyperbolic, Inequality, Laplacian
     from fieldcraft.structures.states import StateSpace
     from fieldcraft.tuning.bake_off import bake_off
     from fieldcraft.tuning.entries import Entry

@@ -298,7 +298,8 @@ class Fitting:
         told = f"{self.prior.settings()}{type(self.optimiser).__name__}{settings}{self.objective.name}"
         hasher = hashlib.sha256(told.encode())
         hasher.update(design.index.digest.encode())
-        priors = [np.asarray(value, np.float64) for value in vars(prior).values()]
+        values = (v if isinstance(v, tuple) else (v,) for v in vars(prior).values())
+        priors = [np.asarray(value, np.float64) for parts in values for value in parts]
         for part in [*design.encoded, design.gold, *(design.partial or ()), *vectors, *priors]:
             hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
         return hasher.hexdigest()

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from fieldcraft import _core
 from fieldcraft.design import Design
 from fieldcraft.errors import InputError
+from fieldcraft.optimisers.curvatures import curvatures, metric_of
 from fieldcraft.optimisers.line_search import ROUNDING, SUFFICIENT
 from fieldcraft.optimisers.problem import ChainProblem
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
@@ -58,6 +59,7 @@ class BoundedLBFGS(QuasiNewton):
 
     def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
         plain = ChainProblem(design, n_states, prior, **options)
+        plain.curvatures = curvatures(design, n_states, prior)
         return plain if plain.l1 is None else SplitProblem(plain, bounds_of(self, plain))
 
     def start(self, problem: Problem, weights: Floats) -> BoundedLBFGSRun:
@@ -76,6 +78,7 @@ class BoundedLBFGSRun(QuasiNewtonRun):
         super().__init__(settings, problem, start)
         self.lower, self.upper = bounds
         np.clip(self.weights, self.lower, self.upper, out=self.weights)
+        self._metric = metric_of(problem)
 
     def gradient_norm(self) -> float:
         """Length of the projected gradient."""
@@ -109,8 +112,9 @@ class BoundedLBFGSRun(QuasiNewtonRun):
         return False
 
     def _direct(self, held: NDArray[np.bool_]) -> None:
-        size = self.history.direction_within(self.gradient, ~held, self.towards)
-        self.towards[held] = -size * self.gradient[held]
+        size = self.history.direction_within(self.gradient, ~held, self.towards, self._metric)
+        spread = 1.0 if self._metric is None else self._metric[held]
+        self.towards[held] = -size * spread * self.gradient[held]
 
     def _trial(self, step: float) -> float:
         origin, _ = self.history.origin()

@@ -9,6 +9,8 @@ for the products with the newest pair and the gradient, once to combine them int
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,30 +73,35 @@ class History:
             return
         np.negative(gradient, out=out)
 
-    def direction_within(self, gradient: Floats, free: NDArray[np.bool_], out: Floats) -> float:
+    def direction_within(
+        self, gradient: Floats, free: NDArray[np.bool_], out: Floats, metric: Floats | None = None
+    ) -> float:
         """-H g of the free variables alone, from the pairs cut to them; 0 elsewhere.
 
-        Returns the size of H that the newest pair tells (1 without pairs). Pairs are cut anew each time,
-        since the free variables change; one without positive curvature there is passed over.
+        ``metric`` [n] is the diagonal that H grows from, the same for all if None. Returns the size that the
+        newest pair gives it (1 without pairs). Pairs are cut anew each time, since the free variables change;
+        one without positive curvature there is passed over.
         """
-        cut = np.empty_like(out)
-        np.multiply(gradient, free, out=out)
+        cut = _cutter(free)
+        found = np.array(cut(gradient))
+        spread = None if metric is None else cut(metric)
         used: list[tuple[int, float, float]] = []  # slot, curvature, coefficient
         size = 1.0
         for k in reversed(self.order):
-            np.multiply(self.s[k], free, out=cut)
-            curvature = self._dot(cut, self.y[k])
-            if curvature <= 1e-12 * self._dot(cut, cut):
+            s, y = cut(self.s[k]), cut(self.y[k])
+            curvature = self._dot(s, y)
+            if curvature <= 1e-12 * self._dot(s, s):
                 continue
-            np.multiply(self.y[k], free, out=cut)
-            size = size if used else curvature / self._dot(cut, cut)
-            used.append((k, curvature, self._dot(self.s[k], out) / curvature))
-            _core.advance(out, -used[-1][2], cut, out, self.n_jobs)
-        out *= size
+            if not used:
+                size = curvature / self._dot(y, y if spread is None else y * spread)
+            used.append((k, curvature, self._dot(s, found) / curvature))
+            _core.advance(found, -used[-1][2], y, found, self.n_jobs)
+        found *= size if spread is None else size * spread
         for k, curvature, alpha in reversed(used):
-            np.multiply(self.s[k], free, out=cut)
-            _core.advance(out, alpha - self._dot(self.y[k], out) / curvature, cut, out, self.n_jobs)
-        np.negative(out, out=out)
+            along = alpha - self._dot(cut(self.y[k]), found) / curvature
+            _core.advance(found, along, cut(self.s[k]), found, self.n_jobs)
+        out.fill(0.0)
+        out[free] = -found
         return size
 
     def _dot(self, x: Floats, y: Floats) -> float:
@@ -133,3 +140,9 @@ class History:
         self.s[:m] = state["history_s"]
         self.y[:m] = state["history_y"]
         self.products[:] = state["history_products"]
+
+
+def _cutter(free: NDArray[np.bool_]) -> Callable[[Floats], Floats]:
+    """What takes the free entries of a vector; the vector itself where all are free."""
+    where = np.flatnonzero(free)
+    return (lambda vector: vector) if len(where) == len(free) else (lambda vector: vector.take(where))

@@ -2,20 +2,31 @@
 
     F(w) = f(w) + sum above max(w, 0) + below max(-w, 0)
 
-The pseudo-gradient is the steepest slope of F at w. The direction comes from the memory of f, loses the
-components that disagree with the pseudo-gradient, and a step never crosses zero: it stops there.
+The pseudo-gradient is the steepest slope of F at w. A step never crosses zero: it stops there. Two things
+differ from the paper, and together need a quarter of the evaluations where few weights stay (decision 012):
+
+- The direction comes from the memory cut to the weights that may move. Most weights are zero and stay so, but
+  their gradients change with every step; in the memory they drown what it knows of the others.
+- Only weights at zero lose a direction that disagrees with the pseudo-gradient, not the others.
+
+The memory grows from a diagonal, 1 / sqrt(curvature at zero weights): rare features take longer steps.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fieldcraft import _core
+from fieldcraft.design import Design
+from fieldcraft.optimisers.curvatures import curvatures, metric_of
+from fieldcraft.optimisers.problem import ChainProblem
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
 from fieldcraft.optimisers.run import Floats, Problem, State
+from fieldcraft.priors import Prior
 
 SUFFICIENT = 1e-4
 
@@ -27,6 +38,12 @@ class OWLQN(QuasiNewton):
     max_trials: int = 30
 
     name = "owlqn"
+
+    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
+        """The training problem with its curvatures."""
+        problem = ChainProblem(design, n_states, prior, **options)
+        problem.curvatures = curvatures(design, n_states, prior)
+        return problem
 
     def start(self, problem: Problem, weights: Floats) -> OWLQNRun:
         """A run from ``weights``."""
@@ -41,6 +58,7 @@ class OWLQNRun(QuasiNewtonRun):
         self._l1 = problem.l1 if problem.l1 is not None else (np.zeros(1), np.zeros(1))
         self._pseudo = np.empty_like(self.weights)
         self._penalty: float | None = None  # of the current point, once it is known
+        self._metric = metric_of(problem)
 
     def objective(self) -> float:
         if self._penalty is None:
@@ -59,8 +77,9 @@ class OWLQNRun(QuasiNewtonRun):
     def search(self) -> bool:
         jobs = self.problem.n_jobs
         self._slope_now()
-        self.history.direction(self._pseudo, self.towards)
-        _core.align(self._pseudo, self.towards, jobs)
+        free = (self._pseudo != 0.0) | (self.weights != 0.0)
+        self.history.direction_within(self._pseudo, free, self.towards, self._metric)
+        _core.align(self.weights, self._pseudo, self.towards, jobs)
         slope = self.dot(self._pseudo, self.towards)
         if not slope < 0.0:
             self.history.clear()

@@ -37,6 +37,8 @@ class SplitProblem:
             np.maximum(np.concatenate([lower, -upper]), 0.0),
             np.maximum(np.concatenate([upper, -lower]), 0.0),
         )
+        curved = plain.curvatures
+        self.curvatures = None if curved is None else np.concatenate([curved, curved])
         self._strengths = plain.l1
         self._gradient = np.empty(self.n_weights)
 

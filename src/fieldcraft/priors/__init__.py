@@ -10,6 +10,7 @@ from typing import Any
 
 from fieldcraft.errors import InputError
 from fieldcraft.priors import groups
+from fieldcraft.priors.block_gaussian import BlockGaussian
 from fieldcraft.priors.elastic_net import ElasticNet
 from fieldcraft.priors.gaussian import Gaussian
 from fieldcraft.priors.hyperbolic import Hyperbolic
@@ -20,6 +21,7 @@ from fieldcraft.priors.settings import Names
 
 PRIORS: dict[str, type[Prior]] = {
     "gaussian": Gaussian,
+    "block_gaussian": BlockGaussian,
     "laplacian": Laplacian,
     "elastic_net": ElasticNet,
     "hyperbolic": Hyperbolic,
@@ -47,6 +49,7 @@ def resolve_prior(given: Any, handled: Collection[str] = ("quadratic",)) -> Prio
 
 __all__ = [
     "PRIORS",
+    "BlockGaussian",
     "ElasticNet",
     "Gaussian",
     "Hyperbolic",

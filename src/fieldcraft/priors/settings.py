@@ -112,6 +112,8 @@ def describe(value: Any) -> Any:
     if callable(value):
         return f"function {getattr(value, '__name__', type(value).__name__)}"
     array = np.asarray(value)
+    if array.ndim == 2:  # a small matrix, not one number per weight
+        return array.tolist()
     return array.item() if array.ndim == 0 else f"vector of {array.size}"
 
 
@@ -123,7 +125,7 @@ def restore(described: Any) -> Any:
         return kind(**{name: frozen(value) for name, value in numbers.items()})
     if isinstance(described, str):
         raise ValueError(f"a {described} was not stored")
-    return described
+    return frozen(described)
 
 
 def frozen(value: Any) -> Any:
@@ -133,4 +135,4 @@ def frozen(value: Any) -> Any:
 
 def storable(value: Any) -> bool:
     """Can a file keep this setting."""
-    return isinstance(value, Rule) or (not callable(value) and np.ndim(value) == 0)
+    return isinstance(value, Rule) or (not callable(value) and np.ndim(value) != 1)

@@ -187,8 +187,8 @@ def test_vector_work(n: int) -> None:
         _core.pseudo_gradient(w, g, above, below, out, n_jobs)
         same(out, pseudo, rel=0, abs=0)
         aligned = d.copy()
-        _core.align(pseudo, aligned, n_jobs)
-        same(aligned, np.where(d * pseudo < 0, d, 0.0), rel=0, abs=0)
+        _core.align(w, pseudo, aligned, n_jobs)
+        same(aligned, np.where((w != 0) | (d * pseudo < 0), d, 0.0), rel=0, abs=0)
         _core.orthant_step(w, pseudo, 0.3, aligned, out, n_jobs)
         side = np.where(w != 0, np.sign(w), -np.sign(pseudo))
         to = w + 0.3 * aligned
