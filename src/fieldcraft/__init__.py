@@ -60,6 +60,8 @@ _HOMES = {
     "Between": "fieldcraft.tuning.space",
     "Tuning": "fieldcraft.tuning.tuned",
     "tune": "fieldcraft.tuning.search",
+    "Evidence": "fieldcraft.tuning.rounds",
+    "empirical_bayes": "fieldcraft.tuning.evidence",
     "Inspection": "fieldcraft.inspection",
     "Explanation": "fieldcraft.inspection",
     "FieldcraftError": "fieldcraft.errors",
@@ -114,7 +116,9 @@ if TYPE_CHECKING:
     from fieldcraft.structures.states import StateSpace
     from fieldcraft.tuning.bake_off import bake_off
     from fieldcraft.tuning.entries import Entry
+    from fieldcraft.tuning.evidence import empirical_bayes
     from fieldcraft.tuning.results import BakeOff
+    from fieldcraft.tuning.rounds import Evidence
     from fieldcraft.tuning.search import tune
     from fieldcraft.tuning.space import Between
     from fieldcraft.tuning.tuned import Tuning

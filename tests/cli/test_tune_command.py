@@ -60,6 +60,19 @@ def test_other_methods_and_dimensions(corpora: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_evidence_needs_no_held_out_data(corpora: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.fc"
+    train = corpora / "train.conll"
+    done = run("tune", train, *SMALL, "--method", "evidence", "--points", "3", "-o", model)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert rows[0] == ["variance", "determined", "value", "iterations", "seconds"]
+    assert fc.load(model).prior.variance == pytest.approx(float(rows[-3][0]), rel=1e-3)
+    assert not (tmp_path / "m.fc.jsonl").exists()
+    assert "score" in tune(corpora, "--method", "evidence", "--points", "1").stdout
+    for options, part in (([*OVER, "--method", "evidence"], "leave out --over"), (OVER, "--dev is missing")):
+        assert part in run("tune", train, *SMALL, *options, check=2).stderr
+
+
 def test_what_is_refused(corpora: Path, tmp_path: Path) -> None:
     for options, part in (
         (["--over", "variance"], "NAME=FIRST..LAST"),

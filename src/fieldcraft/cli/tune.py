@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,8 +13,10 @@ from fieldcraft.cli.train import KEEPS, Keeps, Learns, Looks, PartialLabels, Sto
 EXAMPLES = [
     "fieldcraft tune train.conll --dev dev.conll --templates c0 --over variance=0.1..1000",
     "fieldcraft tune train.conll --dev dev.conll --templates c0 --over mean=0..1 -o m.fc",
+    "fieldcraft tune train.conll --templates c0 --method evidence -o m.fc",
 ]
 SEARCHES = "What is searched"
+EVIDENCE = "evidence"
 
 
 @dataclass
@@ -22,26 +24,29 @@ class Searches:
     """What is searched, and how."""
 
     over: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             metavar="NAME=FIRST..LAST",
             help="A setting of the prior between two ends, from strong to weak; or NAME=VALUE,VALUE, of "
             "templates and min_count too; again for more.",
             rich_help_panel=SEARCHES,
         ),
-    ]
+    ] = None
     method: Annotated[
         str,
         typer.Option(
-            help="{fieldcraft.tuning.methods:METHODS}; golden is for one range.",
+            help="{fieldcraft.tuning.methods:METHODS}; golden is for one range. Or evidence: the Gaussian's "
+            "variance by empirical Bayes, without held-out data and --over.",
             rich_help_panel=SEARCHES,
-            **named("fieldcraft.tuning.methods", "METHODS"),
+            **named("fieldcraft.tuning.methods", "METHODS", EVIDENCE),
         ),
     ] = "grid"
     points: Annotated[
         int,
         typer.Option(
-            min=1, help="Values of each range of a grid; else trainings in all.", rich_help_panel=SEARCHES
+            min=1,
+            help="Values of each range of a grid; else trainings in all (evidence: at most).",
+            rich_help_panel=SEARCHES,
         ),
     ] = 15
 
@@ -68,11 +73,11 @@ def tune(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
     dev: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--dev", metavar="FILE", help="Held-out file that scores them.", rich_help_panel=READING
         ),
-    ],
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -101,11 +106,14 @@ def tune(
     from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model, writable
+    from fieldcraft.tuning.evidence import empirical_bayes
     from fieldcraft.tuning.plots import check_plots
     from fieldcraft.tuning.search import tune as tuned
     from fieldcraft.tuning.space import read_over
 
-    results = f"{output}.jsonl" if kept.results is None and output is not None else kept.results
+    _check(searches, dev, kept)
+    by_default = None if output is None or searches.method == EVIDENCE else f"{output}.jsonl"
+    results = kept.results or by_default
     for name in (output, results, kept.plot):
         if name is not None:
             writable(name)
@@ -116,15 +124,14 @@ def tune(
     report.corpora(corpus, held_out)
     settings = {"metric": metric, "n_jobs": jobs, "random_state": seed, "verbose": not quiet}
     crf = make_model(looks, learns, Stops(), partial=partial.partial, **settings)
-    found = tuned(
-        crf,
-        corpus,
-        X_dev=held_out,
-        over=read_over(searches.over),
-        method=searches.method,
-        points=searches.points,
-        results=results,
-    )
+    found: Any
+    if searches.method == EVIDENCE:
+        found = empirical_bayes(crf, corpus, X_dev=held_out, rounds=searches.points)
+    else:
+        over, points = read_over(searches.over or []), searches.points
+        found = tuned(
+            crf, corpus, X_dev=held_out, over=over, method=searches.method, points=points, results=results
+        )
     print(found)
     if found.model is not None and output is not None:
         found.model.source_ = source
@@ -134,3 +141,18 @@ def tune(
         found.plot(kept.plot)
     if found.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _check(searches: Searches, dev: list[str] | None, kept: Kept) -> None:
+    """Refuse options that do not go together, before anything is read."""
+    if searches.method == EVIDENCE:
+        if searches.over or kept.results or kept.plot:
+            raise typer.BadParameter(
+                "evidence finds the variance by itself: leave out --over, --results and --plot"
+            )
+    elif not (dev and searches.over):
+        missing = "--over" if dev else "--dev"
+        raise typer.BadParameter(
+            f"{missing} is missing: {searches.method} compares settings on held-out data; "
+            "--method evidence works without"
+        )
