@@ -51,8 +51,9 @@ PRIORS: dict[str, Callable[..., Prior]] = {
     "reliability": lambda sigma: Gaussian(groups.by_reliability(sigma**2)),
     "window": lambda a: Inequality(a),
     "windows": lambda a, b: Inequality(a, b),
-    "windows ratio": lambda ratio, a: Inequality(a, ratio * a),
-    "window, quadratic": lambda c, a: Inequality(a, quadratic=c),
+    "window of scale": lambda part, scale: Inequality(part / scale),
+    "windows of scale": lambda ratio, part, scale: Inequality(part / scale, ratio * part / scale),
+    "window of scale, quadratic": lambda c, part, scale: Inequality(part / scale, quadratic=c),
 }
 
 

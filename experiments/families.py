@@ -31,12 +31,12 @@ STRENGTHS: Grids = {  # about 1 / sigma
     "tagging": line(3, 2, 1.5, 1, 0.8, 0.6, 0.45, 0.35, 0.27, 0.2, 0.15, 0.1, 0.07, 0.03, 0.01),
 }
 FEW_SIGMAS: Grids = {
-    "entities": line(0.7, 1.5, 3, 6.5, 15, 44, 200),
+    "entities": line(1.5, 4, 10, 25, 70),
     "tagging": line(0.45, 0.8, 1.3, 2.1, 3.2, 5, 12),
 }
 COUNT_SIGMAS: Grids = {
-    "entities": line(0.1, 0.2, 0.5, 1, 2, 5, 10, 25, 60, 150),
-    "tagging": line(0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.87, 1.3, 2, 5),
+    "entities": line(0.1, 0.3, 1, 3, 10, 30, 100),
+    "tagging": line(0.05, 0.15, 0.3, 0.6, 0.87, 1.5, 4),
 }
 SURE_SIGMAS: Grids = {  # multiplied by 4 to 1000: the ratios of groups.by_reliability
     "entities": line(0.2, 0.5, 1, 2, 5, 15, 50),
@@ -47,8 +47,9 @@ BINS: Grids = {
     "tagging": ((0.5, 0.8), (0.8, 1.3), (1.3, 1.8), (1.3, 2.6), (2.6, 4.0), (5.0, 10.0)),
 }
 RATIOS: Grid = ((0.7, 0.7), (1.0, 0.5), (0.5, 1.0), (1.4, 0.7), (2.0, 1.0), (3.0, 1.0), (1.4, 1.4))
-WINDOW_RATIOS: Grid = line(20, 10, 5, 3, 2, 1.5, 0.5)
-QUADRATICS: Grid = line(0.5, 1, 2, 5, 10, 30, 100, 300, 1000)
+PARTS: Grid = line(1.3, 1, 0.75)
+WINDOW_RATIOS: Grid = line(20, 10, 5, 2.5, 0.5)
+QUADRATICS: Grid = line(1, 3, 10, 30, 100, 300)
 
 
 def unregularised(task: str, templates: str = "standard", **settings: int | bool) -> Configuration:
@@ -89,22 +90,21 @@ def shifted(task: str, mean: float) -> Configuration:
 
 
 def window(task: str) -> Configuration:
-    """Inequality, mode 1: one width for both sides."""
-    grid = line(*(round(1 / scale, 6) for (scale,) in SCALES[task]))
-    return Configuration(task, prior="window", grid=grid, optimiser="owlqn")
+    """Inequality, mode 1: one width for both sides; the Laplacian is the same prior, so near its best."""
+    return Configuration(task, prior="window of scale", grid=PARTS, given=laplacian(task), optimiser="owlqn")
 
 
 def windows(task: str) -> Configuration:
     """Inequality, mode 2: the upper width of mode 1, and one of its own below."""
     return Configuration(
-        task, prior="windows ratio", grid=WINDOW_RATIOS, given=window(task), optimiser="owlqn"
+        task, prior="windows of scale", grid=WINDOW_RATIOS, given=window(task), optimiser="owlqn"
     )
 
 
 def quadratic_window(task: str) -> Configuration:
     """Inequality, mode 1, with the quadratic extension."""
     return Configuration(
-        task, prior="window, quadratic", grid=QUADRATICS, given=window(task), optimiser="owlqn"
+        task, prior="window of scale, quadratic", grid=QUADRATICS, given=window(task), optimiser="owlqn"
     )
 
 

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Design
+from fieldcraft.features.encoded import Encoded
 from fieldcraft.priors import Prior
 
 Floats = NDArray[np.float64]
+PIECE = 1 << 22  # attributes that are looked at together
 
 
 def curvatures(design: Design, n_states: int, prior: Prior) -> Floats:
@@ -21,20 +23,29 @@ def curvatures(design: Design, n_states: int, prior: Prior) -> Floats:
     independent, which they are not quite).
     """
     index, encoded = design.index, design.encoded
-    values = np.ones(len(encoded.attributes)) if encoded.values is None else encoded.values
-    token_of = np.repeat(np.arange(len(design.gold)), np.diff(encoded.token_ptr))
-    begins = np.zeros(len(design.gold), bool)
-    begins[encoded.offsets[:-1][np.diff(encoded.offsets) > 0]] = True  # no step leads to a first token
-    squares = [
-        np.bincount(encoded.attributes, weights=values**2 * counted, minlength=index.n_attributes + 1)
-        for counted in (np.ones(len(values)), ~begins[token_of])
-    ]  # [A + 1] each; features without attribute look at the last entry
-    squares[1][-1] = np.count_nonzero(~begins)
+    firsts = encoded.offsets[:-1][np.diff(encoded.offsets) > 0]  # tokens that no step leads to
+    whole, without = _squares(encoded, index.n_attributes, firsts)
+    without[-1] = len(design.gold) - len(firsts)  # features without attribute look at the last entry
     share = np.where(index.is_edge, 1.0 / n_states**2, 1.0 / n_states)
-    mass = np.where(index.is_edge, squares[1][index.attribute], squares[0][index.attribute])
+    mass = np.where(index.is_edge, without[index.attribute], whole[index.attribute])
     found: Floats = np.maximum(mass * share * (1.0 - share), 1e-3)
     quadratic = prior.quadratic_part(len(index))
     return found if quadratic is None else found + quadratic[1]
+
+
+def _squares(encoded: Encoded, n: int, firsts: NDArray[Any]) -> tuple[Floats, Floats]:
+    """[A + 1] each: the sum of squared values of each attribute, over all tokens and without ``firsts``."""
+
+    def summed(which: Any) -> Floats:
+        squares = None if encoded.values is None else encoded.values[which] ** 2
+        return np.bincount(encoded.attributes[which], squares, n + 1).astype(np.float64)
+
+    whole = np.zeros(n + 1)
+    for first in range(0, len(encoded.attributes), PIECE):
+        whole += summed(slice(first, first + PIECE))
+    begin, lengths = encoded.token_ptr[firsts], np.diff(encoded.token_ptr)[firsts]
+    inside = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return whole, whole - summed(np.repeat(begin, lengths) + inside)
 
 
 def metric_of(problem: Any) -> Floats | None:

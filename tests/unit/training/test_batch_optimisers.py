@@ -23,7 +23,7 @@ from fieldcraft import (
     FieldcraftError,
     Gaussian,
 )
-from fieldcraft.optimisers.conjugate_gradient import curvatures
+from fieldcraft.optimisers.curvatures import curvatures
 from fieldcraft.optimisers.loop import Control, Loop
 from unit.training.corpora import EDGE, Floats, Loss, design_of, draw, plain, same
 
