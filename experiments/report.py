@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from experiments.archive import Part, Result
+from experiments.archive import Model, Part, Result
 from experiments.configuration import Configuration
 from experiments.corpora import TASKS
 from experiments.table import CURVES, MEASURES, Figure, Row, Table
@@ -37,13 +37,13 @@ def write(one: Table | Figure, results: Results, folder: Path, command: str) -> 
 def write_table(table: Table, results: Results, folder: Path, command: str) -> str:
     """The table's report."""
     task = TASKS[table.task]
-    tested = [(name, results(configuration)) for name, configuration in table.baselines]
+    tested = _baselines(table, results)
     found = [(row, results(row.configuration)) for row in table.rows]
     body = [_cells(table, row, result, tested) for row, result in found]
     text = [
         f"# Table {table.number}: {table.title}",
         f"{task.about} Scores: {task.score}, in per cent. {READING}",
-        _markdown([_heads(table), *body]),
+        _markdown([_heads(table, [name for name, _ in tested]), *body]),
         *table.notes,
         "## Trainings",
         _trainings(found),
@@ -71,17 +71,29 @@ def write_figure(figure: Figure, results: Results, folder: Path, command: str) -
     return _write(folder / f"{figure.name}.md", text)
 
 
-def _heads(table: Table) -> list[str]:
+def _baselines(table: Table, results: Results) -> list[tuple[str, Model]]:
+    """What lines are tested against."""
+    known = [(name, results(configuration)) for name, configuration in table.baselines]
+    found = [(name, result.model) for name, result in known]
+    if table.against_end:
+        name, first = known[0]
+        if first.end is None:
+            raise ValueError(f"the training of {name} was not followed to its end")
+        found.insert(1, (f"{name}, converged", first.end))
+    return found
+
+
+def _heads(table: Table, tested: Sequence[str]) -> list[str]:
     thesis = max(len(row.thesis) for row in table.rows)
     heads = [""]
     for i, name in enumerate(table.measures):
         heading = MEASURES[name].heading
         heads += [f"{heading}: thesis", "ours", "difference"] if i < thesis else [heading]
-    tests = [f"{part} against {name}" for name, _ in table.baselines for part in _parts(table)]
+    tests = [f"{part} against {name}" for name in tested for part in _parts(table)]
     return [*heads, *tests, "chosen"]
 
 
-def _cells(table: Table, row: Row, result: Result, tested: Sequence[tuple[str, Result]]) -> list[str]:
+def _cells(table: Table, row: Row, result: Result, tested: Sequence[tuple[str, Model]]) -> list[str]:
     thesis = max(len(other.thesis) for other in table.rows)
     cells = [row.name]
     for i, (name, theirs) in enumerate(zip_longest(table.measures, row.thesis)):
@@ -92,7 +104,7 @@ def _cells(table: Table, row: Row, result: Result, tested: Sequence[tuple[str, R
             continue
         difference = None if theirs is None or ours is None else ours - theirs
         cells += [measure.shown(theirs), measure.shown(ours), measure.shown(difference, signed=True)]
-    tests = [_tested(other, result, part) for _, other in tested for part in _parts(table)]
+    tests = [_tested(other, result.model, part) for _, other in tested for part in _parts(table)]
     chosen = [f"{number:g}" for number in result.chosen]
     best = [f"iteration {result.model.iteration}"] if row.configuration.follow else []
     return [*cells, *tests, ", ".join([*chosen, *best])]
@@ -103,10 +115,10 @@ def _parts(table: Table) -> list[str]:
     return [part for part in ("development", "test") if part in table.measures]
 
 
-def _tested(baseline: Result, result: Result, part: str) -> str:
-    ours: Part | None = getattr(result.model, part)
-    theirs: Part | None = getattr(baseline.model, part)
-    if ours is None or theirs is None or baseline.key == result.key:
+def _tested(baseline: Model, model: Model, part: str) -> str:
+    ours: Part | None = getattr(model, part)
+    theirs: Part | None = getattr(baseline, part)
+    if ours is None or theirs is None or baseline is model:
         return ""
     test = matched_pairs.by_sequence(theirs.errors(), ours.errors())
     if test.differing == 0:

@@ -31,6 +31,7 @@ class Table:
     rows : its lines
     measures : what is printed of each: rows of MEASURES; those past the thesis' figures are ours alone
     baselines : (name, configuration) of what each line is tested against
+    against_end : test against the end of the first baseline's training, too
     notes : what a reader must know
     """
 
@@ -40,6 +41,7 @@ class Table:
     rows: tuple[Row, ...]
     measures: tuple[str, ...] = ("development", "test")
     baselines: tuple[tuple[str, Configuration], ...] = ()
+    against_end: bool = False
     notes: tuple[str, ...] = ()
 
     @property
