@@ -29,6 +29,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
+from fieldcraft.models.inputs import weights_of
 from fieldcraft.optimisers import resolve
 from fieldcraft.optimisers.loop import Interrupts, Record
 from fieldcraft.optimisers.problem import ChainProblem, check_weights
@@ -119,12 +120,12 @@ class _Search:
         if fitting.rules.likely is not None:
             raise InputError("empirical Bayes does not go with features='selected'; use 'supported' or 'all'")
         self.crf, self.X, self.prior = crf, X, prior
-        self.sample_weight = sample_weight
+        self.sample_weight = weights_of(X) if sample_weight is None else sample_weight
         fitting = Fitting(self._estimator())
         self.data: SharedDesign = fitting.share(X, y)
         self._fitting = fitting
         self._names = Names(fitting.classes, [t.name for t in self.data.encoder.templates])
-        check_weights(sample_weight, self.data.design.n_sequences)
+        check_weights(self.sample_weight, self.data.design.n_sequences)
         self._owner = self._groups()
         self._weights: Floats | None = None
         self._trained: ChainCRF | None = None

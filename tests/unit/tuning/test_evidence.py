@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,16 @@ def test_weights_of_sequences_count(corpus: Any) -> None:
     twice = fc.empirical_bayes(crf, [*X, *X], [*y, *y], rounds=2, tolerance=1e-9)
     weighed = fc.empirical_bayes(crf, X, y, sample_weight=np.full(len(X), 2.0), rounds=2, tolerance=1e-9)
     assert twice.variance == pytest.approx(weighed.variance, rel=1e-6)
+
+
+def test_weights_of_a_corpus_count() -> None:
+    plain = fc.datasets.addresses(n=12)
+    heavy = fc.Corpus([replace(sequence, weight=2.0) for sequence in plain])
+    crf = ChainCRF("word\nedge", prior=Gaussian(variance=1.0), optimiser=LBFGS(**EXACT))
+    weighed = fc.empirical_bayes(crf, heavy, rounds=2, tolerance=1e-9)
+    told = fc.empirical_bayes(crf, plain, sample_weight=[2.0] * len(plain), rounds=2, tolerance=1e-9)
+    assert weighed.variance == told.variance
+    assert weighed.variance != fc.empirical_bayes(crf, plain, rounds=2, tolerance=1e-9).variance
 
 
 def test_interrupt_leaves_the_rounds_so_far(corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
