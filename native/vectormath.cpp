@@ -122,7 +122,7 @@ void pseudo_gradient(const double* w, const double* g, PerWeight above, PerWeigh
 void align(const double* w, const double* pseudo, size_t n, int n_threads, double* d) {
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
     for (size_t i = first; i < first + length; ++i)
-      if (w[i] == 0 && d[i] * pseudo[i] >= 0) d[i] = 0;
+      if ((w == nullptr || w[i] == 0) && d[i] * pseudo[i] >= 0) d[i] = 0;
   });
 }
 

@@ -61,7 +61,7 @@ double l1_norm(const double* w, PerWeight above, PerWeight below, size_t n, int 
 void pseudo_gradient(const double* w, const double* g, PerWeight above, PerWeight below, size_t n,
                      int n_threads, double* out);
 
-// d[i] = 0 where w[i] = 0 and d does not point downhill along the pseudo-gradient.
+// d[i] = 0 where w[i] = 0 (anywhere if w is null) and d does not point downhill along the pseudo-gradient.
 void align(const double* w, const double* pseudo, size_t n, int n_threads, double* d);
 
 // out = w + step d, cut to 0 where it would leave the orthant of w (or of -pseudo where w = 0).

@@ -202,11 +202,14 @@ void bind_vectors(nb::module_& m) {
           nb::gil_scoped_release unlocked;
           pseudo_gradient(w.data(), g.data(), a, b, n, n_jobs, out.data());
         });
-  m.def("align", [](In1<double> w, In1<double> pseudo, Mut1<double> d, int n_jobs) {
-    same_length(w.shape(0), {pseudo.shape(0), d.shape(0)});
-    nb::gil_scoped_release unlocked;
-    align(w.data(), pseudo.data(), d.shape(0), n_jobs, d.data());
-  });
+  m.def(
+      "align",
+      [](std::optional<In1<double>> w, In1<double> pseudo, Mut1<double> d, int n_jobs) {
+        same_length(pseudo.shape(0), {w ? w->shape(0) : d.shape(0), d.shape(0)});
+        nb::gil_scoped_release unlocked;
+        align(w ? w->data() : nullptr, pseudo.data(), d.shape(0), n_jobs, d.data());
+      },
+      nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
   m.def("orthant_step",
         [](In1<double> w, In1<double> pseudo, double step, In1<double> d, Mut1<double> out, int n_jobs) {
           same_length(w.shape(0), {pseudo.shape(0), d.shape(0), out.shape(0)});

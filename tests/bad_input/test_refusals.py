@@ -211,7 +211,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"prior": Laplacian(scale=0)}, r"scale is 0; it must be greater than 0"),
     ({"prior": Laplacian(scale=[1, 1, 0, 1, 1, 1])}, r"scale\[2\] is 0; it must be greater than 0"),
     ({"prior": ElasticNet(variance=-2)}, r"variance is -2; it must be greater than 0"),
-    ({"prior": "flat"}, "prior='flat'; give 'auto', None, a prior object or one of gaussian, laplacian"),
+    ({"prior": "flat"}, "prior='flat'; give 'auto', None, a prior object or one of gaussian, block_gaussian"),
     ({"prior": Gaussian}, "give 'auto', None, a prior object or one of"),
     ({"optimiser": "sgd9"}, "optimiser='sgd9'; give 'auto', an optimiser object or one of dual_ascent"),
     ({"optimiser": LBFGS(memory=0)}, "LBFGS: memory is 0; it must be a whole number >= 1"),

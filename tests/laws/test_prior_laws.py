@@ -121,11 +121,12 @@ OPTIMISERS = {
     "lbfgs": LBFGS(**EXACT),
     "conjugate_gradient": ConjugateGradient(**EXACT),
     "owlqn": OWLQN(**EXACT),
+    "owlqn_as_published": OWLQN(**EXACT, as_published=True),
     "bounded_lbfgs": BoundedLBFGS(**EXACT),
 }
 PAIRS = [
     *((name, optimiser) for name in SMOOTH for optimiser in OPTIMISERS),
-    *((name, optimiser) for name in KINKED for optimiser in ("owlqn", "bounded_lbfgs")),
+    *((name, optimiser) for name in KINKED for optimiser in ("owlqn", "owlqn_as_published", "bounded_lbfgs")),
 ]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from fieldcraft.errors import InputError
@@ -49,8 +50,11 @@ def _line_search(value: Any) -> str:
 
 
 def _lbfgs(given: Settings) -> Settings:
-    """Penalised likelihood by L-BFGS, or OWL-QN where there is an absolute-value part."""
-    optimiser = OWLQN if given["c1"] else LBFGS
+    """Penalised likelihood by L-BFGS, or OWL-QN where there is an absolute-value part.
+
+    OWL-QN with the original's steps: whoever stops it after so many iterations gets the same model.
+    """
+    optimiser: Any = partial(OWLQN, as_published=True) if given["c1"] else LBFGS
     tested = given["period"] != 0
     return {
         "prior": _prior(given["c1"], given["c2"]),

@@ -33,16 +33,23 @@ SUFFICIENT = 1e-4
 
 @dataclass(frozen=True)
 class OWLQN(QuasiNewton):
-    """Settings of OWL-QN; see QuasiNewton. Its line search only halves, so it may take more trials."""
+    """Settings of OWL-QN; see QuasiNewton. Its line search only halves, so it may take more trials.
+
+    Parameters
+    ----------
+    as_published : take the paper's steps, as CRFsuite does; for comparisons
+    """
 
     max_trials: int = 30
+    as_published: bool = False
 
     name = "owlqn"
 
     def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
         """The training problem with its curvatures."""
         problem = ChainProblem(design, n_states, prior, **options)
-        problem.curvatures = curvatures(design, n_states, prior)
+        if not self.as_published:
+            problem.curvatures = curvatures(design, n_states, prior)
         return problem
 
     def start(self, problem: Problem, weights: Floats) -> OWLQNRun:
@@ -77,9 +84,13 @@ class OWLQNRun(QuasiNewtonRun):
     def search(self) -> bool:
         jobs = self.problem.n_jobs
         self._slope_now()
-        free = (self._pseudo != 0.0) | (self.weights != 0.0)
-        self.history.direction_within(self._pseudo, free, self.towards, self._metric)
-        _core.align(self.weights, self._pseudo, self.towards, jobs)
+        if self.settings.as_published:
+            self.history.direction(self._pseudo, self.towards)
+            _core.align(None, self._pseudo, self.towards, jobs)
+        else:
+            free = (self._pseudo != 0.0) | (self.weights != 0.0)
+            self.history.direction_within(self._pseudo, free, self.towards, self._metric)
+            _core.align(self.weights, self._pseudo, self.towards, jobs)
         slope = self.dot(self._pseudo, self.towards)
         if not slope < 0.0:
             self.history.clear()
