@@ -155,7 +155,7 @@ class _Search:
             records.append(record)
             return stopped()
 
-        told = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
+        told: dict[str, Any] = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
         Fitting(crf).run(self.X, None, shared=self.data, start=self._weights, **told)
         if stopped() and not crf.converged_:
             return None
