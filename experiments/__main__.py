@@ -36,16 +36,15 @@ def main(arguments: list[str] | None = None) -> None:
         seed=options.seed,
         say=lambda line: print(line, file=sys.stderr, flush=True),
     )
-    command = _command(options)
     for one in wanted:
-        print(write(one, laboratory.result, folder, command))
+        print(write(one, laboratory.result, folder, _command(one.name, options)))
     print(f"written into {folder}", file=sys.stderr)
 
 
-def _command(options: argparse.Namespace) -> str:
+def _command(name: str, options: argparse.Namespace) -> str:
     """What a reader types to make the same: without the folders, which are this machine's."""
     rest = [*(["--quick"] if options.quick else []), *(["--seed", str(options.seed)] if options.seed else [])]
-    return shlex.join(["python", "-m", "experiments", *options.names, *rest])
+    return shlex.join(["python", "-m", "experiments", name, *rest])
 
 
 def _parser() -> argparse.ArgumentParser:

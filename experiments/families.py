@@ -31,8 +31,8 @@ STRENGTHS: Grids = {  # about 1 / sigma
     "tagging": line(3, 2, 1.5, 1, 0.8, 0.6, 0.45, 0.35, 0.27, 0.2, 0.15, 0.1, 0.07, 0.03, 0.01),
 }
 FEW_SIGMAS: Grids = {
-    "entities": line(1.5, 4, 10, 25, 70),
-    "tagging": line(1.3, 3, 7, 15, 40),
+    "entities": line(0.7, 1.5, 4, 15),
+    "tagging": line(1.3, 3, 7, 20),
 }
 COUNT_SIGMAS: Grids = {
     "entities": line(0.1, 0.3, 1, 3, 10, 30, 100),
