@@ -83,7 +83,11 @@ class Result:
 
 
 class Archive:
-    """The results in a file of JSON lines; the last line of a key counts."""
+    """The results in a file of JSON lines; the last line of a key counts.
+
+    Chosen weights stand in the folder ``weights`` beside it, for trainings that begin there; without them
+    these begin at zero and end at the same optimum, later.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -102,6 +106,18 @@ class Archive:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(result)) + "\n")
+
+    def keep(self, key: str, weights: NDArray[np.float64]) -> None:
+        """Keep chosen weights."""
+        folder = self.path.parent / "weights"
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(folder / f"{key}.npy", weights.astype(np.float32))
+
+    def weights(self, key: str, n: int) -> NDArray[np.float64] | None:
+        """[n] chosen weights of this key, if they were kept."""
+        path = self.path.parent / "weights" / f"{key}.npy"
+        found = np.load(path).astype(np.float64) if path.exists() else None
+        return found if found is not None and len(found) == n else None
 
 
 def _read(line: str) -> Result:

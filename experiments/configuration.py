@@ -7,8 +7,8 @@ sequences, for which these numbers are meant.
 
     grid    settings to choose from, strongest penalty first: each training starts from the weights of
             the one before it
-    given   another configuration, whose chosen settings follow those of the grid: a mean is tried with the
-            variance that was best without one
+    given   another configuration, whose chosen settings follow those of the grid, and whose weights are
+            where training begins: a mean is tried with the variance that was best without one
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ PRIORS: dict[str, Callable[..., Prior]] = {
     "reliability": lambda sigma: Gaussian(groups.by_reliability(sigma**2)),
     "window": lambda a: Inequality(a),
     "windows": lambda a, b: Inequality(a, b),
-    "window of scale": lambda part, scale: Inequality(part / scale),
-    "windows of scale": lambda ratio, part, scale: Inequality(part / scale, ratio * part / scale),
-    "window of scale, quadratic": lambda c, part, scale: Inequality(part / scale, quadratic=c),
+    "windows ratio": lambda ratio, a: Inequality(a, ratio * a),
+    "window, quadratic": lambda c, a: Inequality(a, quadratic=c),
 }
 
 

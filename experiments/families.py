@@ -47,9 +47,12 @@ BINS: Grids = {
     "tagging": ((0.8, 1.3), (1.3, 1.8), (1.3, 2.6), (2.6, 4.0), (5.0, 10.0), (15.0, 30.0)),
 }
 RATIOS: Grid = ((0.7, 0.7), (1.0, 0.5), (0.5, 1.0), (1.4, 0.7), (2.0, 1.0), (3.0, 1.0), (1.4, 1.4))
-PARTS: Grid = line(1.3, 1, 0.75)
-WINDOW_RATIOS: Grid = line(20, 10, 5, 2.5, 0.5)
-QUADRATICS: Grid = line(1, 3, 10, 30, 100, 300)
+WIDTHS: Grids = {  # fewer than the Laplacian's scales
+    "entities": line(0.02, 0.005, 0.0015, 0.0005, 0.0002, 1e-4, 5e-5),
+    "tagging": line(1, 0.4, 0.2, 0.1, 0.04, 0.02, 0.01),
+}
+WINDOW_RATIOS: Grid = line(0.5, 2, 4, 8, 16)  # from the weights of 1
+QUADRATICS: Grid = line(300, 100, 30, 10, 3, 1)  # from the weights of infinity
 
 
 def unregularised(task: str, templates: str = "standard", **settings: int | bool) -> Configuration:
@@ -90,21 +93,21 @@ def shifted(task: str, mean: float) -> Configuration:
 
 
 def window(task: str) -> Configuration:
-    """Inequality, mode 1: one width for both sides; the Laplacian is the same prior, so near its best."""
-    return Configuration(task, prior="window of scale", grid=PARTS, given=laplacian(task), optimiser="owlqn")
+    """Inequality, mode 1: one width for both sides. The Laplacian of scale 1 / width is the same prior."""
+    return Configuration(task, prior="window", grid=WIDTHS[task], optimiser="owlqn")
 
 
 def windows(task: str) -> Configuration:
     """Inequality, mode 2: the upper width of mode 1, and one of its own below."""
     return Configuration(
-        task, prior="windows of scale", grid=WINDOW_RATIOS, given=window(task), optimiser="owlqn"
+        task, prior="windows ratio", grid=WINDOW_RATIOS, given=window(task), optimiser="owlqn"
     )
 
 
 def quadratic_window(task: str) -> Configuration:
     """Inequality, mode 1, with the quadratic extension."""
     return Configuration(
-        task, prior="window of scale, quadratic", grid=QUADRATICS, given=window(task), optimiser="owlqn"
+        task, prior="window, quadratic", grid=QUADRATICS, given=window(task), optimiser="owlqn"
     )
 
 

@@ -2,8 +2,8 @@
 
 The settings of a grid are trained in their order, each from what those before it let expect, all to the same
 tolerance; the one with the best development score is the model (the first of equals). Only then, and only for
-that one, is the test set scored. A configuration that is followed has one setting and begins at zero, since
-its best iteration would depend on where it began.
+that one, is the test set scored. A configuration with a given one begins at the chosen weights of that, all
+others at zero: as one that is followed must, whose best iteration would depend on where it began.
 """
 
 from __future__ import annotations
@@ -184,10 +184,12 @@ class Laboratory:
         return found
 
     def _run(self, configuration: Configuration, key: str) -> Result:
-        given = () if configuration.given is None else self.result(configuration.given).chosen
+        given = None if configuration.given is None else self.result(configuration.given)
         ground = self._ground(configuration)
         begun = time.perf_counter()
-        points, trained = self._path(configuration, ground, given)
+        start = None if given is None else self.archive.weights(given.key, len(ground.index))
+        points, trained = self._path(configuration, ground, () if given is None else given.chosen, start)
+        self.archive.keep(key, trained.weights)
         best = int(np.argmax([point.development for point in points]))
         followed, read, records = configuration.follow, configuration.reads_test, trained.records
         model = ground.model(trained.weights, _iteration(trained), reads_test=read)
@@ -213,9 +215,9 @@ class Laboratory:
         return {**found, **cut}
 
     def _path(
-        self, configuration: Configuration, ground: Ground, given: Setting
+        self, configuration: Configuration, ground: Ground, given: Setting, first: Floats | None
     ) -> tuple[list[Point], Trained]:
-        """Every setting of the grid, and the weights of the best one."""
+        """Every setting of the grid, the first from weights ``first`` or zero; and what the best one left."""
         if configuration.follow and len(configuration.grid) > 1:
             raise ValueError("a training that is followed has one setting; its best iteration is the choice")
         optimiser = OPTIMISERS[configuration.optimiser](max_iterations=self.effort.iterations, **STOPS)
@@ -225,7 +227,7 @@ class Laboratory:
         for setting in configuration.grid:
             begun = time.perf_counter()
             prior = configuration.make_prior(setting, given)
-            start = guessed(stops, setting, len(ground.index))
+            start = guessed(stops, setting, len(ground.index)) if stops or first is None else first
             trained = train(ground, prior, optimiser, start, follow=configuration.follow)
             score = float(ground.development(trained.weights))
             if kept is None or score > max(point.development for point in points):

@@ -19,7 +19,6 @@ TABLE = Table(
     measures=("development", "test", "active"),
     baselines=(("STANDARD", unregularised(TASK)), ("Gaussian", gaussian(TASK))),
     notes=(
-        "Lines name the widths A and B. Chosen in mode 1: p and the scale s of the Laplacian chosen in the "
-        "table of families; A = p / s. In mode 2: B as a multiple of A, then p and s of mode 1.",
+        "Lines name the widths A and B. Chosen in mode 2: B as a multiple of A, then A, which is mode 1's.",
     ),
 )

@@ -19,7 +19,7 @@ TABLE = Table(
     measures=("development", "test", "active"),
     baselines=(("STANDARD", unregularised(TASK)), ("Gaussian", gaussian(TASK))),
     notes=(
-        "The thesis does not print C1 = C2. Chosen in mode 1: p and the scale s of the Laplacian chosen in "
-        "the table of families; the width is p / s. In 1 + QPE: C, then p and s of mode 1.",
+        "The thesis does not print C1 = C2. Chosen in 1 + QPE: C, then the width, which is that of mode 1 "
+        "chosen here.",
     ),
 )
