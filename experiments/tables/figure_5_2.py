@@ -11,7 +11,7 @@ FIGURE = Figure(
     sparsity("entities", 0.001),
     "active",
     notes=(
-        "The thesis does not say which width its figure has; here it is 0.001, the best of table 5.25. "
+        "The thesis does not say which width its figure has; here it is 0.001, the best of its table 5.25. "
         "There the number falls nearly all the way.",
     ),
 )
