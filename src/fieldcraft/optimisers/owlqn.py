@@ -3,7 +3,7 @@
     F(w) = f(w) + sum above max(w, 0) + below max(-w, 0)
 
 The pseudo-gradient is the steepest slope of F at w. A step never crosses zero: it stops there. Two things
-differ from the paper, and together need a quarter of the evaluations where few weights stay (decision 012):
+differ from the paper, and together need a seventh of the evaluations where few weights stay (decision 012):
 
 - The direction comes from the memory cut to the weights that may move. Most weights are zero and stay so, but
   their gradients change with every step; in the memory they drown what it knows of the others.
