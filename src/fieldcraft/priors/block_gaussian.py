@@ -107,8 +107,7 @@ class BlockGaussian(Prior):
     def _blocks(self, index: FeatureIndex, names: Names) -> Blocks:
         if isinstance(self.shared, Grouped):
             numbers = np.asarray(self.shared.numbers(), np.float64)
-            owner = self.shared.owners(index, names)
-            return Blocks(np.where(owner < 0, len(numbers) - 1, owner), numbers)
+            return Blocks(self.shared.owners(index, names), numbers)
         return Blocks(np.zeros(len(index), np.int64), np.array([float(self.shared)]))
 
     def _correlations(self, n_groups: int) -> Floats:

@@ -114,7 +114,7 @@ class Grouped(Rule):
         return np.asarray(self.numbers(), np.float64)[self.owners(index, names)]
 
     def owners(self, index: FeatureIndex, names: Names) -> NDArray[np.int64]:
-        """[F] the group of each weight; -1, the last of ``numbers``, for those in none."""
+        """[F] the place of each weight's group in ``numbers``; the last one for those in none."""
         owner = np.full(len(index), -1, np.int64)
         for k, (key, _) in enumerate(self.groups):
             mask = MASKS[self.by](key, index, names)
@@ -125,7 +125,7 @@ class Grouped(Rule):
                 f"{np.count_nonzero(owner < 0)} of {len(index)} weights are in none of the groups by "
                 f"{self.by}; give otherwise="
             )
-        return owner
+        return np.where(owner < 0, len(self.groups), owner)
 
     def _refuse(
         self, k: int, mask: Mask, owner: NDArray[np.int64], index: FeatureIndex, names: Names

@@ -30,15 +30,14 @@ from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import weights_of
-from fieldcraft.optimisers import resolve
 from fieldcraft.optimisers.loop import Interrupts, Record
 from fieldcraft.optimisers.problem import ChainProblem, check_weights
 from fieldcraft.priors import Gaussian, Names, NoPrior
 from fieldcraft.priors.groups import Grouped
+from fieldcraft.tuning.path import restartable
 from fieldcraft.tuning.rounds import Evidence, Round
 
 Floats = NDArray[np.float64]
-TOLERANCE = 1e-3  # of a round's gradient, as tune's
 DIFFERENCE = 1e-3  # the largest change of a weight when gradients are compared
 EXACTNESS = 1e-3  # of z' S z, where conjugate gradients end
 MOST_STEPS = 100
@@ -172,19 +171,14 @@ class _Search:
         )
 
     def _estimator(self) -> ChainCRF:
-        crf = ChainCRF(**self.crf.get_params()).set_params(prior=self.prior, verbose=False)
-        _, optimiser, _ = resolve(crf.objective, crf.optimiser, crf.prior)
-        if isinstance(crf.optimiser, str) and crf.optimiser == "auto":
-            optimiser = replace(optimiser, tolerance=TOLERANCE, objective_tolerance=0.0)
-        return crf.set_params(optimiser=optimiser)
+        return restartable(ChainCRF(**self.crf.get_params()).set_params(prior=self.prior))
 
     def _groups(self) -> NDArray[np.int64]:
         """[F] the group of each weight."""
         index, rule = self.data.design.index, self.prior.variance
         if not isinstance(rule, Grouped):
             return np.zeros(len(index), np.int64)
-        owner = rule.owners(index, self._names)
-        return np.where(owner < 0, len(rule.numbers()) - 1, owner)
+        return rule.owners(index, self._names)
 
     def _variances(self) -> Floats:
         """[K] of the groups."""

@@ -12,16 +12,28 @@ is no guide. A weight that is zero at both stays zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft.models.chain import ChainCRF
+from fieldcraft.optimisers import resolve
 from fieldcraft.tuning.space import Dimension, Settings
 
 Floats = NDArray[np.float64]
 MOST = 4  # places whose weights are remembered
 FURTHEST = 1.0 + 1e-9
+TOLERANCE = 1e-3  # of "auto"
+
+
+def restartable(crf: ChainCRF) -> ChainCRF:
+    """Made ready: "auto" is an optimiser that takes a start, to the same tolerance everywhere; quiet."""
+    _, optimiser, _ = resolve(crf.objective, crf.optimiser, crf.prior)
+    if isinstance(crf.optimiser, str) and crf.optimiser == "auto":
+        optimiser = replace(optimiser, tolerance=TOLERANCE, objective_tolerance=0.0)
+    return crf.set_params(optimiser=optimiser, verbose=False)
 
 
 class Stop(NamedTuple):

@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,19 +24,17 @@ from fieldcraft.errors import InputError
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
-from fieldcraft.optimisers import resolve
 from fieldcraft.optimisers.loop import Interrupts, Outcome, Record
 from fieldcraft.optimisers.problem import check_weights
 from fieldcraft.tuning.ledger import Ledger
 from fieldcraft.tuning.methods import METHODS
-from fieldcraft.tuning.path import Path
+from fieldcraft.tuning.path import Path, restartable
 from fieldcraft.tuning.progress import TrialsProgress
 from fieldcraft.tuning.space import ENCODES, Dimension, Settings, applied, make_space, plain, spelled
 from fieldcraft.tuning.trial import point_of
 from fieldcraft.tuning.tuned import Tried, Tuning
 
 Floats = NDArray[np.float64]
-TOLERANCE = 1e-3  # of "auto"
 
 
 def tune(
@@ -241,12 +239,7 @@ class Search:
                 yield {**first, dimension.name: value}
 
     def _estimator(self, settings: Settings) -> ChainCRF:
-        """Ready to train; "auto" is an optimiser that takes a start, to the same tolerance everywhere."""
-        crf = applied(self.crf, settings).set_params(verbose=False)
-        _, optimiser, _ = resolve(crf.objective, crf.optimiser, crf.prior)
-        if isinstance(crf.optimiser, str) and crf.optimiser == "auto":
-            optimiser = replace(optimiser, tolerance=TOLERANCE, objective_tolerance=0.0)
-        return crf.set_params(optimiser=optimiser)
+        return restartable(applied(self.crf, settings))
 
     def _encoded(self, settings: Settings) -> tuple[SharedDesign, HeldOut]:
         key = _encoding(settings)

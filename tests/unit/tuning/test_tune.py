@@ -90,8 +90,8 @@ def test_a_warm_path_ends_at_the_cold_optima(prior: Any, over: dict[str, Any]) -
         assert row.value == pytest.approx(crf.objective_value_, rel=1e-9)
         assert row.active == pytest.approx(np.count_nonzero(crf.weights_), abs=1)
         cold += model(prior=crf.prior, optimiser=optimiser).fit(*TRAIN).training_log_[-1].evaluations
-    if len(over) == 1:  # with two the neighbours are further away, and so exact an end costs what it costs
-        assert sum(row.evaluations for row in found.rows) < cold
+    most = cold if len(over) == 1 else 1.25 * cold  # of two, neighbours are further, and the end is exact
+    assert sum(row.evaluations for row in found.rows) < most
 
 
 def test_the_best_model_is_kept_as_it_was_trained(tmp_path: Path) -> None:
