@@ -33,6 +33,14 @@ def curvatures(design: Design, n_states: int, prior: Prior) -> Floats:
     return found if quadratic is None else found + quadratic[1]
 
 
+def crowd(design: Design) -> float:
+    """How many features of one labeling meet in a token: its attributes, a transition in and one out.
+
+    Moved together they may bend the loss so many times as much as the diagonal says.
+    """
+    return len(design.encoded.attributes) / max(len(design.gold), 1) + 2.0
+
+
 def _squares(encoded: Encoded, n: int, firsts: NDArray[Any]) -> tuple[Floats, Floats]:
     """[A + 1] each: the sum of squared values of each attribute, over all tokens and without ``firsts``."""
 

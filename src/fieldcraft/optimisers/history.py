@@ -85,7 +85,7 @@ class History:
         cut = _cutter(free)
         found = np.array(cut(gradient))
         spread = None if metric is None else cut(metric)
-        used: list[tuple[int, float, float]] = []  # slot, curvature, coefficient
+        used: list[tuple[Floats, Floats, float, float]] = []  # s, y, curvature, coefficient
         size = 1.0
         for k in reversed(self.order):
             s, y = cut(self.s[k]), cut(self.y[k])
@@ -94,12 +94,11 @@ class History:
                 continue
             if not used:
                 size = curvature / self._dot(y, y if spread is None else y * spread)
-            used.append((k, curvature, self._dot(s, found) / curvature))
-            _core.advance(found, -used[-1][2], y, found, self.n_jobs)
+            used.append((s, y, curvature, self._dot(s, found) / curvature))
+            _core.advance(found, -used[-1][3], y, found, self.n_jobs)
         found *= size if spread is None else size * spread
-        for k, curvature, alpha in reversed(used):
-            along = alpha - self._dot(cut(self.y[k]), found) / curvature
-            _core.advance(found, along, cut(self.s[k]), found, self.n_jobs)
+        for s, y, curvature, alpha in reversed(used):
+            _core.advance(found, alpha - self._dot(y, found) / curvature, s, found, self.n_jobs)
         out.fill(0.0)
         out[free] = -found
         return size

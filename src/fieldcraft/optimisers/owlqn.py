@@ -9,7 +9,8 @@ differ from the paper, and together need a seventh of the evaluations where few 
   their gradients change with every step; in the memory they drown what it knows of the others.
 - Only weights at zero lose a direction that disagrees with the pseudo-gradient, not the others.
 
-The memory grows from a diagonal, 1 / sqrt(curvature at zero weights): rare features take longer steps.
+The memory grows from a diagonal, 1 / sqrt(curvature at zero weights): rare features take longer steps. The
+first step has no memory; there the curvatures themselves say how far to go.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 from fieldcraft import _core
 from fieldcraft.design import Design
-from fieldcraft.optimisers.curvatures import curvatures, metric_of
+from fieldcraft.optimisers.curvatures import crowd, curvatures, metric_of
 from fieldcraft.optimisers.problem import ChainProblem
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
 from fieldcraft.optimisers.run import Floats, Problem, State
@@ -40,6 +41,7 @@ class OWLQN(QuasiNewton):
     as_published : take the paper's steps, as CRFsuite does; for comparisons
     """
 
+    memory: int = 10
     max_trials: int = 30
     as_published: bool = False
 
@@ -50,6 +52,7 @@ class OWLQN(QuasiNewton):
         problem = ChainProblem(design, n_states, prior, **options)
         if not self.as_published:
             problem.curvatures = curvatures(design, n_states, prior)
+            problem.crowd = crowd(design)
         return problem
 
     def start(self, problem: Problem, weights: Floats) -> OWLQNRun:
@@ -84,18 +87,12 @@ class OWLQNRun(QuasiNewtonRun):
     def search(self) -> bool:
         jobs = self.problem.n_jobs
         self._slope_now()
-        if self.settings.as_published:
-            self.history.direction(self._pseudo, self.towards)
-            _core.align(None, self._pseudo, self.towards, jobs)
-        else:
-            free = (self._pseudo != 0.0) | (self.weights != 0.0)
-            self.history.direction_within(self._pseudo, free, self.towards, self._metric)
-            _core.align(self.weights, self._pseudo, self.towards, jobs)
+        sized = self._direct()
         slope = self.dot(self._pseudo, self.towards)
         if not slope < 0.0:
             self.history.clear()
             return False
-        step = 1.0 if self.history.order else 1.0 / math.sqrt(-slope)
+        step = 1.0 if sized else 1.0 / math.sqrt(-slope)
         before, start = self.objective(), self.dot(self._pseudo, self.weights)
         self.leave()
         origin, _ = self.history.origin()
@@ -113,6 +110,20 @@ class OWLQNRun(QuasiNewtonRun):
         self.go_back()
         self._penalty = None
         return False
+
+    def _direct(self) -> bool:
+        """Set the direction; does it say how far to go, too?"""
+        if not self.history.order and self._metric is not None:
+            np.divide(self._pseudo, -self.problem.crowd * self.problem.curvatures, out=self.towards)
+            return True
+        if self.settings.as_published:
+            self.history.direction(self._pseudo, self.towards)
+            _core.align(None, self._pseudo, self.towards, self.problem.n_jobs)
+        else:
+            free = (self._pseudo != 0.0) | (self.weights != 0.0)
+            self.history.direction_within(self._pseudo, free, self.towards, self._metric)
+            _core.align(self.weights, self._pseudo, self.towards, self.problem.n_jobs)
+        return bool(self.history.order)
 
     def restore(self, state: State) -> None:
         super().restore(state)

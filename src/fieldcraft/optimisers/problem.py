@@ -61,6 +61,7 @@ class ChainProblem:
         self.l1 = prior.l1_part(self.n_variables)
         self.bounds = prior.bounds_part(self.n_variables)
         self.curvatures: Floats | None = None  # for preconditioners
+        self.crowd = 1.0  # features that bend together (curvatures.py)
         self._quadratic = prior.quadratic_part(self.n_variables)
         self._smooth = prior.smooth_part(self.n_variables)
         self._reduce = reduce

@@ -22,6 +22,7 @@ from fieldcraft import (
     ConjugateGradient,
     FieldcraftError,
     Gaussian,
+    Laplacian,
 )
 from fieldcraft.optimisers.curvatures import curvatures
 from fieldcraft.optimisers.loop import Control, Loop
@@ -170,6 +171,22 @@ class TestBounds:
     def test_bounds_that_make_no_sense(self, corpus: Corpus, settings: dict[str, Any], message: str) -> None:
         with pytest.raises(FieldcraftError, match=message):
             ChainCRF(optimiser=BoundedLBFGS(**settings)).fit(*corpus)
+
+
+class TestOWLQN:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_the_first_step_is_long_and_needs_one_trial(self, seed: int) -> None:
+        """Its length comes from the curvatures, not from a step of length one."""
+        rng = np.random.default_rng(seed)
+        X, y = draw(rng, 4, rng.integers(1, 9, size=200), n_names=30, per_token=3)
+
+        def after_one(**settings: Any) -> ChainCRF:
+            optimiser = OWLQN(max_iterations=1, **settings)
+            return ChainCRF(prior=Laplacian(scale=1.0), optimiser=optimiser).fit(X, y)
+
+        curved, published = after_one(), after_one(as_published=True)
+        assert curved.training_log_[-1].evaluations == 2
+        assert curved.objective_value_ < published.objective_value_
 
 
 class TestConjugateGradient:
