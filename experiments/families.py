@@ -34,6 +34,10 @@ FEW_SIGMAS: Grids = {
     "entities": line(0.7, 1.5, 4, 15),
     "tagging": line(1.3, 3, 7, 20),
 }
+RARE_SIGMAS: Grids = {
+    "entities": line(15, 44, 100),
+    "tagging": line(3, 10, 30),
+}
 COUNT_SIGMAS: Grids = {
     "entities": line(0.1, 0.3, 1, 3, 10, 30, 100),
     "tagging": line(0.15, 0.3, 0.6, 0.87, 1.5, 4, 10),
@@ -43,8 +47,8 @@ SURE_SIGMAS: Grids = {  # multiplied by 4 to 1000: the ratios of groups.by_relia
     "tagging": line(0.2, 0.4, 0.7, 1.2, 2.5, 6, 15),
 }
 BINS: Grids = {
-    "entities": ((0.7, 1.0), (1.0, 2.0), (2.0, 4.0), (4.5, 10.0), (15.0, 30.0), (44.0, 100.0)),
-    "tagging": ((0.8, 1.3), (1.3, 1.8), (1.3, 2.6), (2.6, 4.0), (5.0, 10.0), (15.0, 30.0)),
+    "entities": ((4.5, 10.0), (15.0, 30.0), (44.0, 100.0), (100.0, 100.0)),
+    "tagging": ((2.6, 4.0), (5.0, 10.0), (15.0, 30.0), (44.0, 100.0)),
 }
 RATIOS: Grid = ((0.7, 0.7), (1.0, 0.5), (0.5, 1.0), (1.4, 0.7), (2.0, 1.0), (3.0, 1.0), (1.4, 1.4))
 WIDTHS: Grids = {  # fewer than the Laplacian's scales
@@ -78,7 +82,7 @@ def hyperbolic(task: str) -> Configuration:
 
 def cutoff(task: str, threshold: int) -> Configuration:
     """A Gaussian on features seen at most ``threshold`` times."""
-    grid = tuple((float(threshold), *setting) for setting in FEW_SIGMAS[task])
+    grid = tuple((float(threshold), *setting) for setting in RARE_SIGMAS[task])
     return Configuration(task, prior="cutoff", grid=grid)
 
 

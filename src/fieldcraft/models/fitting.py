@@ -165,6 +165,12 @@ class Fitting:
         self.classes = self._labels(labels, ())
         return self._encoded(X, labels)
 
+    def holds_all(self, shared: SharedDesign) -> bool:
+        """Has every weight a penalty; without one it keeps, where the loss is flat, what it began with."""
+        self.classes = self._labels(shared.labels, ())
+        index = shared.design.index
+        return bool(np.all(self._penalty(shared.encoder, index).holds(len(index))))
+
     def _encoded(self, X: Any, labels: list[Any]) -> SharedDesign:
         encoder = self._encoder()
         design = self._design(encoder, X, labels)

@@ -2,7 +2,8 @@
 
 The corpus is encoded once for each template set. A place begins with the weights of its nearest neighbour,
 carried on along the line through that one's own neighbour (path.py), and is trained until
-|gradient| <= tolerance max(1, |w|), the same for all. What scored best is kept as it was trained.
+|gradient| <= tolerance max(1, |w|), the same for all. What scored best is kept as it was trained. Where the
+prior leaves weights without a penalty, a place begins at zero: a neighbour's may be huge, and stay so.
 
 Hazard: the tolerance is a part of |w|, and weak penalties let weights grow: there, places stop further from
 their optimum, and scores depend a little on where training began.
@@ -203,9 +204,10 @@ class Search:
             return stopped()
 
         begun = time.perf_counter()
-        start = self.path.start(_encoding(settings), settings)
+        fitting = Fitting(crf)
+        start = self.path.start(_encoding(settings), settings) if fitting.holds_all(data) else None
         told = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
-        Fitting(crf).run(self.train[0], None, shared=data, start=start, **told)
+        fitting.run(self.train[0], None, shared=data, start=start, **told)
         if stopped() and not crf.converged_:
             return None
         seconds = time.perf_counter() - begun

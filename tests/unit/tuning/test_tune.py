@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import random
 import signal
@@ -15,6 +16,7 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft.errors import InputError
+from fieldcraft.priors import groups
 from fieldcraft.tuning.ledger import Ledger
 from fieldcraft.tuning.path import Path as WarmPath
 from fieldcraft.tuning.space import make_space
@@ -210,6 +212,16 @@ def test_priors_are_a_dimension() -> None:
     found = fc.tune(model(), *TRAIN, **TOLD, over=over)
     assert [row.settings["prior"] for row in found.rows] == ["gaussian", "Laplacian(scale=2.0)", "none"]
     assert found.rows[1].active < found.rows[0].active
+
+
+def test_weights_without_a_penalty_begin_at_zero() -> None:
+    """Where the loss is flat they would keep what a neighbour left them."""
+    loose = [groups.by_count_cutoff(3, rare=rare, frequent=math.inf) for rare in (0.01, 10.0)]
+    found = fc.tune(model(), *TRAIN, **TOLD, over={"variance": [*loose, 1.0]})
+    optimiser = fc.LBFGS(tolerance=1e-3, objective_tolerance=0.0)
+    cold = [model(prior=fc.Gaussian(variance), optimiser=optimiser).fit(*TRAIN) for variance in (*loose, 1.0)]
+    same = [row.value == crf.objective_value_ for row, crf in zip(found.rows, cold)]
+    assert same == [True, True, False]
 
 
 def test_sequence_weights_count() -> None:
