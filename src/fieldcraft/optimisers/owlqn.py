@@ -92,7 +92,9 @@ class OWLQNRun(QuasiNewtonRun):
         if not slope < 0.0:
             self.history.clear()
             return False
-        step = 1.0 if sized else 1.0 / math.sqrt(-slope)
+        short = 1.0 / math.sqrt(-slope)
+        step = 1.0 if sized else short
+        below = 1.0 if self.history.order else short  # curvatures of another loss are no guide: try it once
         before, start = self.objective(), self.dot(self._pseudo, self.weights)
         self.leave()
         origin, _ = self.history.origin()
@@ -106,7 +108,7 @@ class OWLQNRun(QuasiNewtonRun):
                 self.accept(value)
                 self._penalty = penalty
                 return True
-            step *= 0.5
+            step = min(0.5 * step, below)
         self.go_back()
         self._penalty = None
         return False

@@ -188,6 +188,16 @@ class TestOWLQN:
         assert curved.training_log_[-1].evaluations == 2
         assert curved.objective_value_ < published.objective_value_
 
+    @pytest.mark.parametrize(("objective", "weight"), [("exponential", 1.0), ("likelihood", 1e14)])
+    def test_curvatures_that_are_far_off_do_no_harm(self, objective: str, weight: float) -> None:
+        """They are the plain likelihood's; this loss is some ten to the fourteenth of it and more."""
+        rng = np.random.default_rng(0)
+        X, y = draw(rng, 4, np.full(30, 40), n_names=30, per_token=3)
+        crf = ChainCRF(objective=objective, prior=Laplacian(scale=1.0), optimiser=OWLQN(max_iterations=10))
+        crf.fit(X, y, sample_weight=np.full(30, weight))
+        assert crf.n_iter_ == 10
+        assert crf.objective_value_ < 0.9 * crf.training_log_[0].objective
+
 
 class TestConjugateGradient:
     @pytest.mark.parametrize("formula", ["polak_ribiere", "fletcher_reeves"])
