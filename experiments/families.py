@@ -81,14 +81,16 @@ def hyperbolic(task: str) -> Configuration:
 
 
 def cutoff(task: str, threshold: int) -> Configuration:
-    """A Gaussian on features seen at most ``threshold`` times."""
+    """A Gaussian on features seen at most ``threshold`` times; the others make it a training to follow."""
     grid = tuple((float(threshold), *setting) for setting in RARE_SIGMAS[task])
-    return Configuration(task, prior="cutoff", grid=grid)
+    return Configuration(task, prior="cutoff", grid=grid, follow=True)
 
 
-def printed(task: str, prior: str, *setting: float, optimiser: str = "lbfgs") -> Configuration:
+def printed(
+    task: str, prior: str, *setting: float, optimiser: str = "lbfgs", follow: bool = False
+) -> Configuration:
     """The settings that the thesis prints, as they are."""
-    return Configuration(task, prior=prior, grid=(setting,), optimiser=optimiser)
+    return Configuration(task, prior=prior, grid=(setting,), optimiser=optimiser, follow=follow)
 
 
 def shifted(task: str, mean: float) -> Configuration:
@@ -124,8 +126,8 @@ def sparsity(task: str, width: float) -> Configuration:
 
 
 def bins(task: str) -> Configuration:
-    """A Gaussian with a variance for features seen 1 to 3 times and one for 4 to 10."""
-    return Configuration(task, prior="bins", grid=BINS[task])
+    """A Gaussian with a variance for features seen 1 to 3 times and one for 4 to 10; none for the others."""
+    return Configuration(task, prior="bins", grid=BINS[task], follow=True)
 
 
 def dependency(task: str) -> Configuration:

@@ -3,10 +3,11 @@
 The settings of a grid are trained in their order, each from what those before it let expect, all to the same
 tolerance; the one with the best development score is the model (the first of equals). Only then, and only for
 that one, is the test set scored. A configuration with a given one begins at the chosen weights of that, all
-others at zero: as one that is followed must, whose best iteration would depend on where it began.
+others at zero.
 
 Hazard: behind strong penalties, weights that have none grow huge, and where the loss is flat nothing brings
-them back. With a prior that leaves some without, each setting begins at zero.
+them back. With a prior that leaves some without, each setting begins at zero. So must each that is followed:
+its best iteration would depend on where it began.
 """
 
 from __future__ import annotations
@@ -221,8 +222,6 @@ class Laboratory:
         self, configuration: Configuration, ground: Ground, given: Setting, first: Floats | None
     ) -> tuple[list[Point], Trained]:
         """Every setting of the grid, the first from weights ``first`` or zero; and what the best one left."""
-        if configuration.follow and len(configuration.grid) > 1:
-            raise ValueError("a training that is followed has one setting; its best iteration is the choice")
         optimiser = OPTIMISERS[configuration.optimiser](max_iterations=self.effort.iterations, **STOPS)
         points: list[Point] = []
         stops: list[Stop] = []
@@ -238,7 +237,7 @@ class Laboratory:
             seconds = time.perf_counter() - begun
             points.append(_point((*setting, *given), score, trained, seconds))
             self.say(_told(configuration, points[-1]))
-            if prior.holds(len(ground.index)).all():
+            if not configuration.follow and prior.holds(len(ground.index)).all():
                 stops = [*stops[-1:], Stop(setting, trained.end)]
         assert kept is not None
         return points, kept

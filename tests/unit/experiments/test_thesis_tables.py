@@ -165,3 +165,11 @@ def test_splits_have_the_sizes_of_the_thesis(data: Path) -> None:
 def test_tags_are_collapsed() -> None:
     tags = ["NN", "NNPS", "VBD", "MD", "JJR", "RBS", "WRB", "RP", ",", "PRP$"]
     assert "".join(collapsed(tags)) == "NNVOJROOOO"
+
+
+def test_each_setting_that_is_followed_begins_at_zero(data: Path, tmp_path: Path) -> None:
+    effort = Effort(sentences=60, iterations=12)
+    laboratory = Laboratory(data, Archive(tmp_path / "a.jsonl"), effort=effort, say=lambda line: None)
+    both = Configuration("tagging", prior="gaussian", grid=((0.5,), (2.0,)), follow=True)
+    alone = Configuration("tagging", prior="gaussian", grid=((2.0,),), follow=True)
+    assert laboratory.result(both).path[1].objective == laboratory.result(alone).path[0].objective
