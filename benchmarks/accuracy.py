@@ -19,14 +19,9 @@ from benchmarks.workloads import W2
 VARIANCES = (1.0, 10.0, 50.0)
 
 
-def _split(name: str) -> tuple[list[dict[str, list[str]]], list[list[str]]]:
-    sequences, labels = W2.load(name)
-    return [dict(zip(W2.raw, map(list, zip(*tokens)))) for tokens in sequences], labels
-
-
 def entities(_: Any = None, *, variances: tuple[float, ...] = VARIANCES) -> dict[str, Any]:
     """Development F1 of each variance, test F1 of the best."""
-    (X, y), (X_dev, y_dev), (X_test, y_test) = map(_split, ("train", "dev", "test"))
+    (X, y), (X_dev, y_dev), (X_test, y_test) = map(W2.by_column, ("train", "dev", "test"))
     begun, grid, models = clock(), {}, {}
     for variance in variances:
         crf = fc.ChainCRF(templates="entities", prior=fc.Gaussian(variance=variance))

@@ -24,18 +24,10 @@ Figures = dict[str, Any]
 VARIANCE = 0.5  # CRFsuite's c2 = 1 / (2 variance) = 1
 OPTIMUM = 1e-4  # |gradient| <= OPTIMUM * max(1, |w|)
 
-
-def _lists(source: Any, split: str) -> tuple[Any, Any]:
-    X, y = source.features(split)
-    return X, y
-
-
-def _columns(source: Any, split: str) -> tuple[Any, Any]:
-    sequences, y = source.load(split)
-    return [dict(zip(source.raw, map(list, zip(*tokens)))) for tokens in sequences], y
-
-
-INPUTS: dict[str, Callable[[Any, str], tuple[Any, Any]]] = {"lists": _lists, "columns": _columns}
+INPUTS: dict[str, Callable[[Any, str], tuple[Any, Any]]] = {
+    "lists": lambda source, split: source.features(split),
+    "columns": lambda source, split: source.by_column(split),
+}
 
 
 def train(source: Any, *, iterations: int, model: str, threads: int, given: str = "lists") -> Figures:

@@ -29,6 +29,7 @@ from benchmarks.columns import (
 
 Features = list[list[list[str]]]
 Labels = list[list[str]]
+Columns = list[dict[str, list[str]]]
 
 _CHUNKS = {"train": "conll2000/train.txt", "test": "conll2000/test.txt"}
 _ENTITIES = {
@@ -66,6 +67,11 @@ class Workload(NamedTuple):
         columns = [[tuple(row[:width]) for row in sequence] for sequence in rows]
         labels = [[row[self.label] for row in sequence] for sequence in rows]
         return columns, [iob2(tags) for tags in labels] if self.spans else labels
+
+    def by_column(self, split: str) -> tuple[Columns, Labels]:
+        """The raw columns of each sequence by their names, and the labels."""
+        sequences, labels = self.load(split)
+        return [dict(zip(self.raw, map(list, zip(*tokens)))) for tokens in sequences], labels
 
     def derived(self, columns: list[list[Token]]) -> list[list[Token]]:
         """The raw columns followed by those computed from them, as the patterns number them."""
