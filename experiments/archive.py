@@ -1,8 +1,9 @@
 """Results of trainings, kept as JSON lines: a configuration that several tables need is trained once.
 
 A line holds all that a report needs: the scores, the path that the choice was made from, the curve of a
-training that was followed, and the wrong tokens of each sentence, which the matched-pairs test compares
-(packed: bytes, deflated, in base 64).
+training that was followed, and for each sentence its wrong tokens, which the matched-pairs test compares, and
+what it adds above and below the line of the score, which the bootstrap draws from (packed: bytes, deflated,
+in base 64).
 """
 
 from __future__ import annotations
@@ -18,22 +19,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft.evaluation.bootstrap import Quotient
+
 
 @dataclass(frozen=True)
 class Part:
-    """How a model did on one part of the data: its score, and the wrong tokens of each sentence, packed."""
+    """How a model did on one part of the data: its score, and packed by sentence its wrong tokens and shares.
+
+    Older lines have no shares.
+    """
 
     score: float
     packed: str
+    shares: str = ""
 
     @classmethod
-    def of(cls, score: float, errors: NDArray[np.int64]) -> Part:
-        """From wrong tokens [N]."""
-        return cls(score, base64.b64encode(zlib.compress(errors.astype("<u2").tobytes(), 9)).decode())
+    def of(cls, score: float, errors: NDArray[np.int64], quotient: Quotient) -> Part:
+        """From wrong tokens [N] and what the score is a quotient of."""
+        return cls(score, _packed(errors), _packed(np.stack(quotient)))
 
     def errors(self) -> NDArray[np.int64]:
         """[N] wrong tokens of each sentence."""
-        return np.frombuffer(zlib.decompress(base64.b64decode(self.packed)), "<u2").astype(np.int64)
+        return _unpacked(self.packed)
+
+    def quotient(self) -> Quotient | None:
+        """The shares of each sentence in the score."""
+        if not self.shares:
+            return None
+        above, below = _unpacked(self.shares).reshape(2, -1).astype(np.float64)
+        return Quotient(above, below)
+
+
+def _packed(numbers: NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(numbers.astype("<u2").tobytes(), 9)).decode()
+
+
+def _unpacked(text: str) -> NDArray[np.int64]:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), "<u2").astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Results as Markdown: the thesis' figures beside ours, what was chosen, and how it was made.
 
 Differences are tested as the thesis tests them: matched pairs by sentence, on wrong tokens, one-sided, in the
-direction in which they lie; * marks p < 0.05. That is a test of token errors, also where F is printed.
+direction in which they lie; * marks p < 0.05. That is a test of token errors, also where F is printed; where
+a table asks for it, the difference of the scores stands beside, with its interval by bootstrap over sentences.
 """
 
 from __future__ import annotations
@@ -16,13 +17,18 @@ from experiments.archive import Model, Part, Result
 from experiments.configuration import Configuration
 from experiments.corpora import TASKS
 from experiments.table import CURVES, MEASURES, Figure, Row, Table
-from fieldcraft.evaluation import matched_pairs
+from fieldcraft.evaluation import bootstrap, matched_pairs
 
 SIGNIFICANT = 0.05
 READING = (
     "Settings are chosen on development data. Differences from a baseline: matched pairs by sentence, on "
     "wrong tokens, one-sided in the direction of the difference; * is p < 0.05. Lines without figures of the "
     "thesis are ours alone."
+)
+LEVEL, RESAMPLES = 0.95, 10_000
+INTERVALS = (
+    "After each test: the difference of the scores, and where it lies in the middle 95 % of 10,000 draws of "
+    "the sentences with replacement."
 )
 Results = Callable[[Configuration], Result]
 
@@ -44,6 +50,7 @@ def write_table(table: Table, results: Results, folder: Path, command: str) -> s
         f"# Table {table.number}: {table.title}",
         f"{task.about} Scores: {task.score}, in per cent. {READING}",
         _markdown([_heads(table, [name for name, _ in tested]), *body]),
+        *([INTERVALS] if table.intervals else []),
         *table.notes,
         "## Trainings",
         _trainings(found),
@@ -104,7 +111,7 @@ def _cells(table: Table, row: Row, result: Result, tested: Sequence[tuple[str, M
             continue
         difference = None if theirs is None or ours is None else ours - theirs
         cells += [measure.shown(theirs), measure.shown(ours), measure.shown(difference, signed=True)]
-    tests = [_tested(other, result.model, part) for _, other in tested for part in _parts(table)]
+    tests = [_test(table, other, result.model, part) for _, other in tested for part in _parts(table)]
     chosen = [f"{number:g}" for number in result.chosen]
     best = [f"iteration {result.model.iteration}"] if row.configuration.follow else []
     return [*cells, *tests, ", ".join([*chosen, *best])]
@@ -115,17 +122,29 @@ def _parts(table: Table) -> list[str]:
     return [part for part in ("development", "test") if part in table.measures]
 
 
-def _tested(baseline: Model, model: Model, part: str) -> str:
+def _test(table: Table, baseline: Model, model: Model, part: str) -> str:
     ours: Part | None = getattr(model, part)
     theirs: Part | None = getattr(baseline, part)
     if ours is None or theirs is None or baseline is model:
         return ""
+    return _tested(theirs, ours) + (f"; {_difference(theirs, ours)}" if table.intervals else "")
+
+
+def _tested(theirs: Part, ours: Part) -> str:
     test = matched_pairs.by_sequence(theirs.errors(), ours.errors())
     if test.differing == 0:
         return "equal"
     better = test.b_better <= test.a_better
     p = min(test.a_better, test.b_better)
     return f"{'better' if better else 'worse'}, p = {p:.2g}{'*' if p < SIGNIFICANT else ''}"
+
+
+def _difference(theirs: Part, ours: Part) -> str:
+    before, after = theirs.quotient(), ours.quotient()
+    if before is None or after is None:
+        raise ValueError("a result was archived without the shares of sentences; take it out and train again")
+    low, high = bootstrap.interval(before, after, resamples=RESAMPLES, level=LEVEL, seed=0)
+    return f"{100 * (after.score() - before.score()):+.2f} ({100 * low:+.2f} to {100 * high:+.2f})"
 
 
 TRIED = ("setting", "development", "objective", "active", "iterations", "seconds", "stopped")

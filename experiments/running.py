@@ -29,7 +29,7 @@ from experiments.archive import Archive, Model, Part, Point, Result
 from experiments.configuration import Configuration, Setting
 from experiments.corpora import TASKS, Splits, Task
 from fieldcraft.corpus import Corpus
-from fieldcraft.evaluation.bootstrap import errors_by_sequence
+from fieldcraft.evaluation import bootstrap
 from fieldcraft.evaluation.labellings import Encoded
 from fieldcraft.features.packed import PackedIndex
 from fieldcraft.models.chain import ChainCRF
@@ -43,6 +43,7 @@ from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
 KEPT = 2  # designs in memory
+COUNTED = {"scheme": "conlleval", "mode": "lenient"}  # spans, as the metrics count them too
 # A weak penalty has a small gradient far from its minimum, so that only the objective tells the end: training
 # stops when it falls by less than a millionth in ten iterations. 15 remembered steps save a fifth of them.
 STOPS: dict[str, Any] = {"tolerance": 1e-9, "objective_tolerance": 1e-6, "period": 10, "memory": 15}
@@ -71,6 +72,7 @@ class Ground:
         self.names = Names(fitting.classes, [template.name for template in self.data.encoder.templates])
         self.n_states = len(fitting.classes)
         self.n_jobs = resolve_jobs(None)
+        self.metric = task.metric
         self._fitting, self._splits = fitting, splits
         self._packed = PackedIndex.of(self.index, self.n_states)
 
@@ -89,7 +91,8 @@ class Ground:
         potentials = ChainWeights(self._packed, self._packed.places(weights)).apply(held_out.encoded)
         states = queries.viterbi(potentials, self.n_jobs)
         encoded = Encoded(held_out.names, held_out.gold, states, held_out.encoded.offsets)
-        return Part.of(held_out.score(states), errors_by_sequence(encoded))
+        shares = bootstrap.quotient(self.metric, encoded, **COUNTED)
+        return Part.of(held_out.score(states), bootstrap.errors_by_sequence(encoded), shares)
 
     def model(self, weights: Floats, iteration: int, *, reads_test: bool) -> Model:
         """Weights with all their scores."""

@@ -32,6 +32,7 @@ class Table:
     measures : what is printed of each: rows of MEASURES; those past the thesis' figures are ours alone
     baselines : (name, configuration) of what each line is tested against
     against_end : test against the end of the first baseline's training, too
+    intervals : beside each test, the difference of the scores and its interval
     notes : what a reader must know
     """
 
@@ -42,6 +43,7 @@ class Table:
     measures: tuple[str, ...] = ("development", "test")
     baselines: tuple[tuple[str, Configuration], ...] = ()
     against_end: bool = False
+    intervals: bool = False
     notes: tuple[str, ...] = ()
 
     @property

@@ -19,6 +19,7 @@ TABLE = Table(
     measures=("development", "test", "active"),
     baselines=(("STANDARD", unregularised(TASK)), ("Gaussian", gaussian(TASK))),
     against_end=True,
+    intervals=True,
     notes=(
         "STANDARD is what did best on development data while training; converged, what stood at its end.",
         "Chosen: sigma of the Gaussian, scale of the Laplacian, strength of the hyperbolic prior.",

@@ -22,6 +22,8 @@ from experiments.families import gaussian, hyperbolic, laplacian, shifted, unreg
 from experiments.running import QUICK, Effort, Laboratory, Stop, guessed  # noqa: E402
 from experiments.table import MEASURES, Figure, Table  # noqa: E402
 
+from fieldcraft.evaluation.bootstrap import Quotient  # noqa: E402
+
 CHAPTER_5 = [*range(1, 11), *range(12, 26)]  # 5.11 counts features of the thesis' own
 TABLES = ["4.5", "4.6", "4.9", *(f"5.{n}" for n in CHAPTER_5)]
 WANTED = [*(f"table-{number}" for number in TABLES), "figure-4.1", "figure-5.2"]
@@ -143,9 +145,27 @@ def test_results_come_back_from_the_file(data: Path, tmp_path: Path) -> None:
     assert Archive(path).get(result.key) == result
 
 
-def test_errors_are_kept_exactly() -> None:
-    errors = np.random.default_rng(0).integers(0, 120, 3684)
-    np.testing.assert_array_equal(Part.of(0.5, errors).errors(), errors)
+def test_errors_and_shares_are_kept_exactly() -> None:
+    rng = np.random.default_rng(0)
+    errors, below = rng.integers(0, 120, 3684), rng.integers(0, 60, 3684).astype(float)
+    part = Part.of(0.5, errors, Quotient(2 * below, below))
+    np.testing.assert_array_equal(part.errors(), errors)
+    kept = part.quotient()
+    assert kept is not None
+    np.testing.assert_array_equal(kept.above, 2 * below)
+    np.testing.assert_array_equal(kept.below, below)
+
+
+def test_the_shares_give_the_score(data: Path, tmp_path: Path) -> None:
+    laboratory = Laboratory(data, Archive(tmp_path / "a.jsonl"), effort=QUICK, say=lambda line: None)
+    for task in ("entities", "tagging"):
+        model = laboratory.result(unregularised(task)).model
+        assert model.test is not None
+        for part in (model.development, model.test):
+            shares = part.quotient()
+            assert shares is not None
+            assert shares.score() == pytest.approx(part.score, rel=1e-12)
+            assert part.score > 0
 
 
 def test_splits_have_the_sizes_of_the_thesis(data: Path) -> None:
