@@ -2,7 +2,7 @@
 
 Differences are tested as the thesis tests them: matched pairs by sentence, on wrong tokens, one-sided, in the
 direction in which they lie; * marks p < 0.05. That is a test of token errors, also where F is printed; where
-a table asks for it, the difference of the scores stands beside, with its interval by bootstrap over sentences.
+a table asks for it, the difference of the scores stands beside it, with an interval by bootstrap.
 """
 
 from __future__ import annotations
