@@ -36,7 +36,7 @@ FEW_SIGMAS: Grids = {
 }
 RARE_SIGMAS: Grids = {
     "entities": line(15, 44, 100),
-    "tagging": line(3, 10, 30),
+    "tagging": line(10, 30, 100),
 }
 COUNT_SIGMAS: Grids = {
     "entities": line(0.1, 0.3, 1, 3, 10, 30, 100),
@@ -48,7 +48,7 @@ SURE_SIGMAS: Grids = {  # multiplied by 4 to 1000: the ratios of groups.by_relia
 }
 BINS: Grids = {
     "entities": ((4.5, 10.0), (15.0, 30.0), (44.0, 100.0), (100.0, 100.0)),
-    "tagging": ((2.6, 4.0), (5.0, 10.0), (15.0, 30.0), (44.0, 100.0)),
+    "tagging": ((5.0, 10.0), (15.0, 30.0), (44.0, 100.0), (100.0, 300.0)),
 }
 RATIOS: Grid = ((0.7, 0.7), (1.0, 0.5), (0.5, 1.0), (1.4, 0.7), (2.0, 1.0), (3.0, 1.0), (1.4, 1.4))
 WIDTHS: Grids = {  # fewer than the Laplacian's scales
