@@ -31,6 +31,7 @@ from fieldcraft.objectives.label_weights import resolve_label_weights
 from fieldcraft.optimisers import Size, handled_by, resolve
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.optimisers.problem import check_mask, check_weights, release_memory
+from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.structures import queries
@@ -123,8 +124,10 @@ class Fitting:
         index = design.index
         del design, data
         self._announce(rules, encoder, index, size)
-        outcome = self._minimise(self.optimiser, problem, start, rules, resumed)
-        del problem  # what answers need is built next, in the room that this leaves
+        run = self.optimiser.start(problem, start)
+        del start  # the run has a copy
+        outcome = self._minimise(run, rules, resumed)
+        del problem, run  # what answers need is built next, in the room that this leaves
         self._settle(encoder, index, outcome)
 
     def _loss(self, labels: list[Any]) -> dict[str, Any]:
@@ -208,7 +211,7 @@ class Fitting:
         kept = check_mask(mask(index), len(index)) if callable(mask) else None
         optimiser = replace(self.optimiser, max_iterations=BRIEF)
         problem = optimiser.problem(design, n_states, self._penalty(encoder, index), mask=kept, **options)
-        weights = self._minimise(optimiser, problem, start, Control(), None).weights
+        weights = self._minimise(optimiser.start(problem, start), Control(), None).weights
         design = with_likely_features(design, encoder, weights, n_states, self.rules.likely, self.n_jobs)
         return design, np.concatenate([weights, np.zeros(len(design.index) - len(index))])
 
@@ -223,11 +226,8 @@ class Fitting:
             edge_prefix=crf.edge_prefix,
         )
 
-    def _minimise(
-        self, optimiser: Any, problem: Any, start: Floats, control: Control, resumed: Any
-    ) -> Outcome:
-        """Run the loop; what only it needs is gone when it returns."""
-        run = optimiser.start(problem, start)
+    def _minimise(self, run: Run, control: Control, resumed: Any) -> Outcome:
+        """Go through the loop, in no more memory than it needs."""
         release_memory()
         reason = "by an error"
         try:
