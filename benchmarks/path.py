@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import fieldcraft as fc
+from benchmarks.report import table
 from benchmarks.workloads import W1, W2, Columns, Labels, Workload
 
 FIRST, LAST, POINTS = 0.1, 1000.0, 15
@@ -59,8 +60,7 @@ def measure(workload: Workload, templates: str) -> dict[str, Any]:
 
 def markdown(found: list[dict[str, Any]]) -> str:
     """A row per corpus; costs are evaluations of the objective and its gradient."""
-    rows = [list(HEAD), ["---"] + ["---:"] * (len(HEAD) - 1), *map(_cells, found)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return "\n".join(table(HEAD, map(_cells, found)))
 
 
 def _cells(one: dict[str, Any]) -> list[str]:

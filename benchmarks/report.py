@@ -29,7 +29,8 @@ def _goal(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}x"
 
 
-def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table."""
     lines = [head, ["---"] * len(head), *body]
     return ["| " + " | ".join(line) + " |" for line in lines] + [""]
 
@@ -44,7 +45,7 @@ def _comparisons(runs: Sequence[Run]) -> list[str]:
         ]
         for r in rows(runs)
     ]
-    return _table([*head, "verdict", "spread"], body) if body else []
+    return table([*head, "verdict", "spread"], body) if body else []
 
 
 def _limits(runs: Sequence[Run]) -> list[str]:
@@ -52,7 +53,7 @@ def _limits(runs: Sequence[Run]) -> list[str]:
         [b.title, b.unit, f"{b.value:.4g}", f"{b.bound:g}", "met" if b.met else "missed"]
         for b in bounds(runs)
     ]
-    return _table(["limit", "unit", "value", "bound", "verdict"], body) if body else []
+    return table(["limit", "unit", "value", "bound", "verdict"], body) if body else []
 
 
 def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run]) -> str:
@@ -67,10 +68,10 @@ def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run
         if k not in ("side", "task", "repeat", "others")
     ]
     lines = ["# Benchmarks", "", NOTES, "", f"Effort: {_listed(effort)}.", ""]
-    lines += _table(["machine", ""], [[k, v] for k, v in machine.items()])
+    lines += table(["machine", ""], [[k, v] for k, v in machine.items()])
     lines += _comparisons(runs) + _limits(runs)
-    lines += _table(["", "figure", "CRFsuite", "fieldcraft"], shown) if shown else []
-    lines += _table(["further", ""], other) if other else []
+    lines += table(["", "figure", "CRFsuite", "fieldcraft"], shown) if shown else []
+    lines += table(["further", ""], other) if other else []
     return "\n".join(lines)
 
 
