@@ -1,7 +1,7 @@
 """``python -m benchmarks [W1 W2 W3 S200 S500 races startup accuracy] [--quick] [--check] [--passes n]``.
 
-Without names everything is measured and written to results/benchmarks.md and .json; `races` alone goes to
-results/races.md and .json, any other part, or a quick look, to results/partial.md and .json.
+Without names everything is measured and written to results/benchmarks.md and .json; a part, or a quick
+look, goes to results/partial.md and .json.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main() -> int:
     runs = measure(names, effort)
     text = report.markdown(described, effort._asdict(), runs)
     whole = not given.names and not given.quick
-    name = "benchmarks" if whole else "races" if given.names == ["races"] else "partial"
+    name = "benchmarks" if whole else "partial"
     content = {"machine": described, "effort": effort._asdict(), "runs": runs}
     report.write(name, text, content)
     print(text)
