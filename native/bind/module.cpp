@@ -6,6 +6,7 @@ namespace fieldcraft::bind {
 void bind_attributes(nb::module_& m);
 void bind_templates(nb::module_& m);
 void bind_chain(nb::module_& m);
+void bind_linear_map(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_stochastic(nb::module_& m);
 void bind_margins(nb::module_& m);
@@ -20,6 +21,7 @@ NB_MODULE(_core, m) {
   m.def(
       "cpu_level", [] { return std::string(fieldcraft::cpu_level_name()); },
       "The instruction set in use: portable, avx2 or avx512.");
+  fb::bind_linear_map(m);
   fb::bind_training(m);
   fb::bind_stochastic(m);
   fb::bind_margins(m);

@@ -3,24 +3,62 @@
     node[t, y]        = sum of value * weight over the token's features with label y
     edge[t, y', y]    = weight of (y', y)  +  the same over its features with the pair (y', y)
 
-The adjoint (gradient in potentials -> gradient in weights) is fused into training natively; here is
-the readable one, used by the laws that hold the two together.
+Two ways lead from weights to potentials. ``ChainWeights`` scores chains of plain labels natively, sequence
+by sequence. ``FeatureTable`` serves every structure: for each part (node, edge …) a sparse map from weights
+to one number per position and label configuration, with its adjoint, block by block.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.design import native_tokens
+from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Numbers for the parts of a batch of sequences: potentials, marginals, an indicator or a gradient.
+
+    Parameters
+    ----------
+    arrays : by the name of the part: [rows, width], one row per position unless the structure says otherwise;
+        potentials may be [width] where all rows are equal
+    offsets : [N + 1] first position of each sequence
+    """
+
+    arrays: Mapping[str, Floats]
+    offsets: NDArray[np.int64]
+
+    def __getitem__(self, part: str) -> Floats:
+        return self.arrays[part]
+
+    @property
+    def n_positions(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_sequences(self) -> int:
+        return len(self.offsets) - 1
+
+
+class NativePotentials(NamedTuple):
+    """Potentials of a batch that the core computes sequence by sequence, when it is asked."""
+
+    handle: Any
+    offsets: NDArray[np.int64]
 
 
 class ChainWeights:
@@ -43,6 +81,10 @@ class ChainWeights:
         """Do some edge potentials depend on the input."""
         return bool(self._model.looks_at_edges)
 
+    def potentials(self, encoded: Encoded) -> NativePotentials:
+        """The potentials of a batch."""
+        return NativePotentials(self.apply(encoded), encoded.offsets)
+
     def apply(self, encoded: Encoded) -> Any:
         """The potentials of a batch, as the core's handle: computed sequence by sequence."""
         return _core.model_potentials(self._model, native_tokens(encoded))
@@ -54,21 +96,120 @@ class ChainWeights:
         return _core.node_scores(handle), edge if self.looks_at_edges else edge[0]
 
 
-def adjoint(index: FeatureIndex, encoded: Encoded, node: Floats, edge: Floats, n_states: int) -> Floats:
-    """Gradient [F] in the weights from gradients in the potentials.
+class _PartTable(NamedTuple):
+    """The features of one part: those of each attribute, and those without one."""
 
-    ``node`` [tokens, S] and ``edge`` [tokens, S * S] (first positions 0).
+    width: int
+    ptr: NDArray[np.int64]  # [A + 1]
+    column: Ints  # [entries] class of the label configuration
+    feature: NDArray[np.int64]  # [entries]
+    shared_column: Ints  # features without attribute, which hold at every row
+    shared_feature: NDArray[np.int64]
+
+
+class FeatureTable:
+    """The feature index by part and attribute: what turns weights into numbers per label configuration.
+
+    Parameters
+    ----------
+    index : the features
+    configurations : for each part an int32 table [C, k]: the labels of each configuration class, as the
+        columns ``labels`` of the index name them
     """
-    values = np.ones(len(encoded.attributes)) if encoded.values is None else encoded.values
-    token_of = np.repeat(np.arange(len(encoded.token_ptr) - 1), np.diff(encoded.token_ptr))
-    gradient = np.zeros(len(index))
-    totals = edge.sum(axis=0)
-    for f in range(len(index)):
-        a, x, y = index.attribute[f], index.previous[f], index.label[f]
-        if a < 0:
-            gradient[f] = totals[x * n_states + y]
-            continue
-        held = encoded.attributes == a
-        part = node[:, y] if x < 0 else edge[:, x * n_states + y]
-        gradient[f] = np.dot(values[held], part[token_of[held]])
-    return gradient
+
+    def __init__(self, index: FeatureIndex, configurations: Mapping[str, Ints]) -> None:
+        self.n_features = len(index)
+        self.parts = {name: _part_table(index, name, table) for name, table in configurations.items()}
+        n_known = sum(len(p.feature) + len(p.shared_feature) for p in self.parts.values())
+        if n_known != self.n_features:
+            raise InputError(
+                f"{self.n_features - n_known} of {self.n_features} features belong to none of the parts "
+                f"{', '.join(configurations)}; leave out the templates that look at other parts"
+            )
+
+    def potentials(self, weights: Floats, encoded: Encoded) -> Parts:
+        """One number per row and configuration class of a batch."""
+        return BlockMap(self, encoded).apply(weights)
+
+
+class BlockMap:
+    """The map of a feature table for one block of sequences.
+
+    ``features`` lists the weights that the block looks at; ``adjoint`` returns one number for each of them.
+    """
+
+    def __init__(self, table: FeatureTable, encoded: Encoded) -> None:
+        self._offsets = encoded.offsets
+        known, local = np.unique(encoded.attributes, return_inverse=True)
+        self._parts: list[tuple[str, _PartTable, Any, NDArray[np.int64]]] = []
+        for name, part in table.parts.items():
+            at, ptr = _ranges(part.ptr, known)
+            native = None
+            if len(at):
+                native = _core.LinearMap(
+                    encoded.token_ptr,
+                    local.astype(np.int32).ravel(),
+                    encoded.values,
+                    ptr,
+                    np.ascontiguousarray(part.column[at]),
+                    part.width,
+                )
+            self._parts.append((name, part, native, part.feature[at]))
+        features = [np.concatenate([f, part.shared_feature]) for _, part, _, f in self._parts]
+        self.features: NDArray[np.int64] = np.concatenate([np.zeros(0, np.int64), *features])
+
+    def apply(self, weights: Floats) -> Parts:
+        """The numbers that weights [F] give."""
+        arrays: dict[str, Floats] = {}
+        for name, part, native, features in self._parts:
+            shared = np.zeros(part.width)
+            shared[part.shared_column] = weights[part.shared_feature]
+            rows = shared if native is None else native.apply(weights[features]) + shared
+            arrays[name] = rows
+        return Parts(arrays, self._offsets)
+
+    def adjoint(self, gradient: Parts) -> Floats:
+        """[features] what a gradient [rows, width] of each part adds up to."""
+        out: list[Floats] = [np.zeros(0)]
+        for name, part, native, _ in self._parts:
+            rows = np.ascontiguousarray(gradient[name])
+            out.append(native.adjoint(rows) if native is not None else np.zeros(0))
+            out.append(rows.sum(axis=0)[part.shared_column])
+        return np.concatenate(out)
+
+
+def _part_table(index: FeatureIndex, name: str, table: Ints) -> _PartTable:
+    rows = np.flatnonzero(index.belongs_to(name))
+    column = _class_of(index.labels[rows], np.asarray(table, np.int32), name)
+    attribute = index.attribute[rows]
+    observed = attribute >= 0
+    order = np.argsort(attribute[observed], kind="stable")
+    counts = np.bincount(attribute[observed], minlength=index.n_attributes)
+    ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return _PartTable(
+        len(table),
+        ptr,
+        column[observed][order],
+        rows[observed][order],
+        column[~observed],
+        rows[~observed],
+    )
+
+
+def _class_of(labels: Ints, table: Ints, part: str) -> Ints:
+    """[n] the class of each label configuration, a row of ``labels``; both are aligned to the right."""
+    k = table.shape[1]
+    keys = {tuple(row): c for c, row in enumerate(table.tolist())}
+    distinct, back = np.unique(labels[:, labels.shape[1] - k :], axis=0, return_inverse=True)
+    try:
+        classes = np.array([keys[tuple(row)] for row in distinct.tolist()], np.int32)
+    except KeyError as error:
+        raise InputError(f"a {part} feature has the labels {error}, which the state space lacks") from None
+    return classes[back.ravel()] if len(classes) else np.zeros(0, np.int32)
+
+
+def _ranges(ptr: NDArray[np.int64], rows: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Entries of some rows of a pointer array, and the pointers of those rows alone."""
+    lengths = np.diff(ptr)[rows]
+    new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.repeat(ptr[:-1][rows] - new[:-1], lengths) + np.arange(new[-1]), new

@@ -66,6 +66,15 @@ class FeatureIndex:
         return hasher.hexdigest()
 
     @property
+    def labels(self) -> Ints:
+        """[F, 2] label configuration of each feature: previous label (-1 for none) and label."""
+        return np.stack([self.previous, self.label], axis=1)
+
+    def belongs_to(self, part: str) -> NDArray[np.bool_]:
+        """[F] is the feature one of this part: "node" or "edge"."""
+        return self.is_edge if part == "edge" else ~self.is_edge
+
+    @property
     def is_edge(self) -> NDArray[np.bool_]:
         """[F] does the feature look at the previous label."""
         return self.previous >= 0

@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.objectives.objective import Block, Floats, Objective, PotentialGradient, known, soft
+from fieldcraft.objectives.objective import Evaluated, Floats, Objective, known, minus, soft
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,12 @@ class Exponential(Objective):
     name: ClassVar[str] = "exponential"
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
         del label_weights
-        found = soft(structure, block).minus(known(structure, block, gold))
-        ones, scale = np.ones_like(found.value), np.exp(found.value)
-        return found._replace(value=np.expm1(found.value)).times(ones, scale, block.offsets)
+        log_loss = minus(structure, soft(structure, potentials), known(structure, potentials, gold))
+        gradient = structure.scale(log_loss.gradient, np.exp(log_loss.value))
+        return Evaluated(np.expm1(log_loss.value), gradient)
 
     def overflow(self, sequence: int) -> FieldcraftError:
         return FieldcraftError(

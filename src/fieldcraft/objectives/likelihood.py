@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fieldcraft.objectives.objective import Block, Floats, Objective, PotentialGradient, known, soft
+from fieldcraft.objectives.objective import Evaluated, Floats, Objective, known, minus, soft
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Likelihood(Objective):
     name: ClassVar[str] = "likelihood"
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
         del label_weights
-        return soft(structure, block).minus(known(structure, block, gold))
+        return minus(structure, soft(structure, potentials), known(structure, potentials, gold))

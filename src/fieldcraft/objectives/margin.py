@@ -12,19 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from fieldcraft.objectives.costs import cost_matrix
 from fieldcraft.objectives.objective import (
-    Block,
+    Evaluated,
     Floats,
     Objective,
-    PotentialGradient,
     hard,
     known,
+    minus,
     soft,
     weight_of,
 )
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.structure import Structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +50,18 @@ class Margin(Objective):
         return cost_matrix(self.cost, names)
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
-        return hard(structure, self._dearer(block, gold, label_weights)).minus(known(structure, block, gold))
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
+        augmented = self._augmented(structure, potentials, gold, label_weights)
+        return minus(structure, hard(structure, augmented), known(structure, potentials, gold))
 
-    def _dearer(self, block: Block, gold: Any, label_weights: Floats | None) -> Block:
+    def _augmented(
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Parts:
         """The potentials with the costs of wrong labels."""
-        states = block.states
-        matrix = self.costs(states.names or int(states.label_of.max()) + 1)
-        weights = weight_of(label_weights, states, gold)[:, None]
-        return block.plus(weights * matrix[np.ix_(states.label_of[gold], states.label_of)])
+        matrix = self.costs(structure.labels)
+        weights = weight_of(label_weights, structure, gold)[:, None]
+        return structure.augment(potentials, weights * matrix[structure.label_of[gold]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,7 @@ class SoftmaxMargin(Margin):
     smooth: ClassVar[bool] = True
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
-        return soft(structure, self._dearer(block, gold, label_weights)).minus(known(structure, block, gold))
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
+        augmented = self._augmented(structure, potentials, gold, label_weights)
+        return minus(structure, soft(structure, augmented), known(structure, potentials, gold))

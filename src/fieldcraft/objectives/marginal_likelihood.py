@@ -12,7 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fieldcraft.objectives.objective import Block, Floats, Objective, PotentialGradient, restricted, soft
+from fieldcraft.objectives.objective import Evaluated, Floats, Objective, minus, soft
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class MarginalLikelihood(Objective):
     partial: ClassVar[bool] = True
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
         del label_weights
-        return soft(structure, block).minus(soft(structure, restricted(block, gold)))
+        allowed = structure.restrict(potentials, gold)
+        return minus(structure, soft(structure, potentials), soft(structure, allowed))

@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fieldcraft.objectives.objective import Block, Floats, Objective, PotentialGradient, hard, known
+from fieldcraft.objectives.objective import Evaluated, Floats, Objective, hard, known, minus
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Perceptron(Objective):
     smooth: ClassVar[bool] = False
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
         del label_weights
-        return hard(structure, block).minus(known(structure, block, gold))
+        return minus(structure, hard(structure, potentials), known(structure, potentials, gold))

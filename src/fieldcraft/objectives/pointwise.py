@@ -14,14 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.objectives.objective import (
-    Block,
-    Floats,
-    Objective,
-    PotentialGradient,
-    by_sequence,
-    weight_of,
-)
+from fieldcraft.objectives.objective import Evaluated, Floats, Objective, weight_of
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.structure import Structure, by_sequence
 
 
 @dataclass(frozen=True)
@@ -39,19 +34,20 @@ class Pointwise(Objective):
     name: ClassVar[str] = "pointwise"
     convex: ClassVar[bool] = False
     weighs_labels: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("log_marginals", "covariance")
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
-        weights = weight_of(label_weights, block.states, gold)
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
+        weights = weight_of(label_weights, structure, gold)
         at = np.arange(len(gold)), gold
-        minus_log = -structure.log_marginals(*block)[at]  # [tokens]
-        terms, slopes = self.scale(minus_log)
-        moved = np.zeros(block.node.shape)  # d loss / d log marginals
+        log_marginals = structure.operation("log_marginals")(potentials)  # [tokens, S]
+        terms, slopes = self.scale(-log_marginals[at])
+        moved = np.zeros(log_marginals.shape)  # d loss / d log marginals
         moved[at] = -np.where(weights == 0, 0.0, weights * slopes)
-        value = by_sequence(np.where(weights == 0, 0.0, weights * terms), block.offsets)
-        moved[~np.repeat(np.isfinite(value), np.diff(block.offsets))] = 0.0  # these are reported
-        return PotentialGradient(value, *structure.covariance(*block, moved))
+        value = by_sequence(np.where(weights == 0, 0.0, weights * terms), potentials.offsets)
+        moved[~np.repeat(np.isfinite(value), np.diff(potentials.offsets))] = 0.0  # these are reported
+        return Evaluated(value, structure.operation("covariance")(potentials, moved))
 
     def scale(self, minus_log: Floats) -> tuple[Floats, Floats]:
         """The loss of each position and its slope, as functions of - log p."""

@@ -13,14 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fieldcraft.objectives.objective import (
-    Block,
-    Floats,
-    Objective,
-    PotentialGradient,
-    by_sequence,
-    weight_of,
-)
+from fieldcraft.objectives.objective import Evaluated, Floats, Objective, weight_of
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.structure import Structure, by_sequence
 
 
 @dataclass(frozen=True)
@@ -37,18 +32,19 @@ class PseudoLikelihood(Objective):
 
     name: ClassVar[str] = "pseudo_likelihood"
     weighs_labels: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("neighbour_scores", "neighbour_adjoint")
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
-        scores = structure.neighbour_scores(*block, gold)  # [tokens, S]
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
+        scores = structure.operation("neighbour_scores")(potentials, gold)  # [tokens, S]
         at = np.arange(len(gold)), gold
         top = np.max(scores, axis=1, initial=-np.inf)
         odds = np.exp(scores - top[:, None])
         total = odds.sum(axis=1)
-        weights = weight_of(label_weights, block.states, gold)
+        weights = weight_of(label_weights, structure, gold)
         rows = odds / total[:, None]
         rows[at] -= 1.0
-        value = by_sequence(weights * (top + np.log(total) - scores[at]), block.offsets)
-        parts = structure.neighbour_adjoint(rows * weights[:, None], block.offsets, block.states, gold)
-        return PotentialGradient(value, *parts)
+        value = by_sequence(weights * (top + np.log(total) - scores[at]), potentials.offsets)
+        adjoint = structure.operation("neighbour_adjoint")
+        return Evaluated(value, adjoint(rows * weights[:, None], potentials.offsets, gold))

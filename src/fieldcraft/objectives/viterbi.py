@@ -15,7 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fieldcraft.objectives.objective import Block, Floats, Objective, PotentialGradient, hard, restricted
+from fieldcraft.objectives.objective import Evaluated, Floats, Objective, hard, minus
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Viterbi(Objective):
     partial: ClassVar[bool] = True
 
     def loss(
-        self, structure: Any, block: Block, gold: Any, label_weights: Floats | None
-    ) -> PotentialGradient:
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
         del label_weights
-        return hard(structure, block).minus(hard(structure, restricted(block, gold)))
+        allowed = structure.restrict(potentials, gold)
+        return minus(structure, hard(structure, potentials), hard(structure, allowed))

@@ -48,7 +48,7 @@ def log_partition(
     >>> log_partition(np.zeros((3, 2)), np.zeros(4), [0, 3], states).round(6)
     array([2.079442])
     """
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         return _floats(_core.log_partition(held.potentials, numerics, n_jobs))
 
 
@@ -66,7 +66,7 @@ def marginals(
 
     With ``edge_totals`` the transitions are summed over all positions of the batch.
     """
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         form = "totals" if edge_totals else "rows"
         node_out, edge_out, log_z = _core.marginals(held.potentials, numerics, form, n_jobs)
     edge_out = edge_out if states.is_complete else edge_out[:, states.cells]
@@ -77,7 +77,7 @@ def log_marginals(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
 ) -> Floats:
     """Logarithms [tokens, S] of the node marginals, right also where these are too small for a number."""
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         return _floats(_core.log_marginals(held.potentials, n_jobs))
 
 
@@ -95,7 +95,7 @@ def covariance(
     With moved = mu v it is the covariance of every part with the sum over positions of v[t, y_t], which
     is what any function of the node marginals mu needs for its gradient; in linear time.
     """
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         given = np.ascontiguousarray(moved, np.float64)
         node_out, edge_out = _core.covariance(held.potentials, given, n_jobs)
     return node_out, edge_out if states.is_complete else edge_out[:, states.cells]
@@ -105,7 +105,7 @@ def argmax(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
 ) -> tuple[NDArray[np.int32], Floats]:
     """The best labelling [tokens] and its score [N]; ties go to the lower state, last position first."""
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         best, score_ = _core.argmax(held.potentials, n_jobs)
         return best, score_
 
@@ -120,7 +120,7 @@ def k_best(
     n_jobs: int = 1,
 ) -> list[tuple[NDArray[np.int32], Floats]]:
     """Per sequence the k best labelings [k', T] and their scores [k'], best first."""
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         return list(_core.k_best(held.potentials, k, n_jobs))
 
 
@@ -135,7 +135,7 @@ def sample(
     n_jobs: int = 1,
 ) -> list[NDArray[np.int32]]:
     """Per sequence n labelings [n, T] drawn from the distribution; the same for the same seed."""
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         return list(_core.sample(held.potentials, n, seed % 2**64, n_jobs))
 
 
@@ -149,7 +149,7 @@ def score(
     n_jobs: int = 1,
 ) -> Floats:
     """Score [N] of given states [tokens], before normalisation."""
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         given = np.ascontiguousarray(labels, np.int32)
         return _floats(_core.score(held.potentials, given, n_jobs))
 
@@ -158,7 +158,7 @@ def entropy(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
 ) -> Floats:
     """Entropy [N] of each sequence's distribution over labelings, in nats."""
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         return _floats(_core.entropy(held.potentials, n_jobs))
 
 
@@ -179,7 +179,7 @@ def window_probability(
     Window r covers positions first[r] .. of sequence[r]; rows ptr[r] .. ptr[r + 1] of ``allowed``
     [positions, S] are the sets.
     """
-    with _Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states) as held:
         return _floats(
             _core.window_probability(
                 held.potentials,
@@ -202,7 +202,7 @@ def indicator(labels: ArrayLike, offsets: ArrayLike, states: StateSpace) -> tupl
     given = np.asarray(labels, np.int64)
     node, edge = np.zeros((len(given), states.n_states)), np.zeros((len(given), states.n_transitions))
     node[np.arange(len(given)), given] = 1.0
-    at = _steps(offsets)
+    at = steps(offsets)
     cells = given[at - 1] * states.n_states + given[at]
     places = np.searchsorted(states.cells, cells)
     inside = np.isin(cells, states.cells)  # a step that is no transition has no part
@@ -214,9 +214,9 @@ def neighbour_scores(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, labels: ArrayLike
 ) -> Floats:
     """Scores [tokens, S] of each state at each position while its neighbours have the given labels."""
-    held, given = _Held(node, edge, offsets, states), np.asarray(labels, np.int64)
+    held, given = Held(node, edge, offsets, states), np.asarray(labels, np.int64)
     pairs = held.edge.reshape(-1, states.n_states, states.n_states)
-    at, ends = _steps(offsets), np.asarray(offsets)
+    at, ends = steps(offsets), np.asarray(offsets)
     row = at if len(pairs) > 1 else np.zeros_like(at)
     scores: Floats = held.node.copy()
     full = np.diff(ends) > 0
@@ -233,13 +233,13 @@ def neighbour_adjoint(
     """From a gradient ``rows`` [tokens, S] in ``neighbour_scores`` to one in the potentials: node, edge."""
     given, node = np.asarray(labels, np.int64), np.array(rows, np.float64)
     pairs = np.zeros((len(node), states.n_states, states.n_states))
-    at = _steps(offsets)
+    at = steps(offsets)
     pairs[at, given[at - 1], :] += node[at]
     pairs[at, :, given[at]] += node[at - 1]
     return node, pairs.reshape(len(node), -1)[:, states.cells]
 
 
-def _steps(offsets: ArrayLike) -> NDArray[np.int64]:
+def steps(offsets: ArrayLike) -> NDArray[np.int64]:
     """Positions that have one before them in their sequence."""
     ends = np.asarray(offsets, np.int64)
     later = np.ones(int(ends[-1]), bool)
@@ -247,7 +247,7 @@ def _steps(offsets: ArrayLike) -> NDArray[np.int64]:
     return np.flatnonzero(later)
 
 
-class _Held:
+class Held:
     """Checked arrays as the core's potentials; a core's complaint becomes an InputError."""
 
     def __init__(self, node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace) -> None:
@@ -275,7 +275,7 @@ class _Held:
         except ValueError as error:
             raise InputError(str(error)) from None
 
-    def __enter__(self) -> _Held:
+    def __enter__(self) -> Held:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:

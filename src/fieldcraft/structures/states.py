@@ -2,6 +2,10 @@
 
 S states, E transitions (source -> target, sorted), states in which a sequence may start and stop, the
 label of each state. Plain labels: every state its own label, every transition allowed.
+
+Weights belong to classes: states of one node class share the weights of node features, transitions of one
+edge class those of edge features. The feature index names a class by its label configuration: the number of a
+node class, and for an edge class the pair (source, target) of its first transition.
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ class StateSpace:
     starts, stops : bool [S]
     label_of : int32 [S] number of each state's label
     names : names of the labels, where known
+    node_class : int32 [S] which states share weights; None for none
+    edge_class : int32 [E] which transitions share weights; None for none
     """
 
     n_states: int
@@ -36,10 +42,15 @@ class StateSpace:
     stops: NDArray[np.bool_]
     label_of: NDArray[np.int32]
     names: tuple[str, ...] = field(default=())
+    node_class: NDArray[np.int32] = None  # type: ignore[assignment]
+    edge_class: NDArray[np.int32] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        for name in ("sources", "targets", "label_of"):
+        for name, n in (("node_class", self.n_states), ("edge_class", len(self.sources))):
+            if getattr(self, name) is None:
+                put(self, name, np.arange(n))
+        for name in ("sources", "targets", "label_of", "node_class", "edge_class"):
             put(self, name, np.ascontiguousarray(getattr(self, name), np.int32))
         for name in ("starts", "stops"):
             put(self, name, np.ascontiguousarray(getattr(self, name), bool))
@@ -49,10 +60,19 @@ class StateSpace:
         S = self.n_states
         if not 1 <= S <= 65535:
             raise InputError(f"a chain needs between 1 and 65535 states, got {S}")
-        for name in ("starts", "stops", "label_of"):
+        for name in ("starts", "stops", "label_of", "node_class"):
             length = len(getattr(self, name))
             if length != S:
                 raise InputError(f"{name} has {length} entries for {S} states")
+        for name in ("targets", "edge_class"):
+            if len(getattr(self, name)) != len(self.sources):
+                raise InputError(
+                    f"{name} has {len(getattr(self, name))} entries, sources {len(self.sources)}"
+                )
+        for name in ("node_class", "edge_class"):
+            classes = np.unique(getattr(self, name))
+            if len(classes) and (classes[0] != 0 or classes[-1] != len(classes) - 1):
+                raise InputError(f"{name} must use every number from 0 up to its largest")
         codes = self.cells
         inside = codes.size == 0 or (
             np.min(self.sources) >= 0
@@ -81,6 +101,29 @@ class StateSpace:
     @property
     def n_transitions(self) -> int:
         return len(self.sources)
+
+    @property
+    def is_plain(self) -> bool:
+        """Is every state a label of its own, with weights of its own, and everything allowed."""
+        return (
+            self.is_complete
+            and bool(np.all(self.starts) and np.all(self.stops))
+            and all(
+                np.array_equal(column, np.arange(len(column)))
+                for column in (self.label_of, self.node_class, self.edge_class)
+            )
+        )
+
+    @cached_property
+    def node_labels(self) -> NDArray[np.int32]:
+        """[node classes, 1] the label configuration of each node class."""
+        return np.unique(self.node_class).astype(np.int32)[:, None]
+
+    @cached_property
+    def edge_labels(self) -> NDArray[np.int32]:
+        """[edge classes, 2] the label configuration of each edge class: its first transition's states."""
+        _, first = np.unique(self.edge_class, return_index=True)
+        return np.stack([self.sources[first], self.targets[first]], axis=1)
 
     @property
     def is_complete(self) -> bool:

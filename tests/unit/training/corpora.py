@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft import _core
 from fieldcraft.design import Design, build_design, encode_labels, native_columns, native_tokens
+from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.free import FreeFeatures
+from fieldcraft.features.index import FeatureIndex
 from oracles import chain_reference as reference
 
 Floats = NDArray[np.float64]
@@ -170,3 +172,23 @@ def _incidences(design: Design) -> tuple[NDArray[np.int64], Floats]:
     token_of = np.repeat(np.arange(len(encoded.token_ptr) - 1), np.diff(encoded.token_ptr))
     values = np.ones(len(encoded.attributes)) if encoded.values is None else encoded.values
     return token_of, values
+
+
+def adjoint(index: FeatureIndex, encoded: Encoded, node: Floats, edge: Floats, n_states: int) -> Floats:
+    """Gradient [F] in the weights from gradients in the potentials, feature by feature.
+
+    ``node`` [tokens, S] and ``edge`` [tokens, S * S] (first positions 0).
+    """
+    values = np.ones(len(encoded.attributes)) if encoded.values is None else encoded.values
+    token_of = np.repeat(np.arange(len(encoded.token_ptr) - 1), np.diff(encoded.token_ptr))
+    gradient = np.zeros(len(index))
+    totals = edge.sum(axis=0)
+    for f in range(len(index)):
+        a, x, y = index.attribute[f], index.previous[f], index.label[f]
+        if a < 0:
+            gradient[f] = totals[x * n_states + y]
+            continue
+        held = encoded.attributes == a
+        part = node[:, y] if x < 0 else edge[:, x * n_states + y]
+        gradient[f] = np.dot(values[held], part[token_of[held]])
+    return gradient

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fieldcraft.design import Design
 from fieldcraft.objectives import Likelihood
-from fieldcraft.potentials import ChainWeights, adjoint
+from fieldcraft.potentials import ChainWeights
 from fieldcraft.structures.states import StateSpace
 from oracles import chain as oracle
-from unit.training.corpora import Floats, Loss, design_of, draw, fused, plain, potentials, same
+from unit.training.corpora import Floats, Loss, adjoint, design_of, draw, fused, plain, potentials, same
 
 
 def functional(

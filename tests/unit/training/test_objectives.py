@@ -13,10 +13,10 @@ from fieldcraft.design import Design
 from fieldcraft.errors import FieldcraftError
 from fieldcraft.objectives import OBJECTIVES, Likelihood, Margin, SoftmaxMargin, resolve_objective
 from fieldcraft.optimisers.problem import ChainProblem
-from fieldcraft.potentials import ChainWeights, adjoint
+from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import NoPrior
 from fieldcraft.structures.states import StateSpace
-from unit.training.corpora import Floats, Loss, design_of, draw, same
+from unit.training.corpora import Floats, Loss, adjoint, design_of, draw, same
 
 NAMES = sorted(OBJECTIVES)
 KINDS = [
