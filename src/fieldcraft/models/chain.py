@@ -27,6 +27,8 @@ from fieldcraft.optimisers.loop import Record
 from fieldcraft.priors import Prior
 from fieldcraft.structures import queries
 from fieldcraft.structures.answers import Decoding
+from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.states import StateSpace
 from fieldcraft.threads import resolve_jobs
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class ChainCRF(Learner):
     features : "supported" (configurations seen in training), "all", "all_states", "all_transitions", or
         "selected" (supported, and what a few iterations hold likely)
     min_count : features seen less often are left out
-    states : "labels"
+    states : "labels", or a StateSpace whose ``names`` are the labels in their order
     decoding : "viterbi" (the best labelling) or "posterior" (the best label at each position)
     metric : held-out score: "auto" is span F if the labels form a scheme, else token accuracy
     gazetteers : for templates that name them
@@ -99,7 +101,7 @@ class ChainCRF(Learner):
         label_weights: Any = None,
         features: str = "supported",
         min_count: int = 1,
-        states: str = "labels",
+        states: Any = "labels",
         decoding: str = "viterbi",
         metric: Any = "auto",
         gazetteers: Any = None,
@@ -317,6 +319,19 @@ class ChainCRF(Learner):
         thaw(self, state)
 
     # -- inside -----------------------------------------------------------------------------------
+
+    def structure_for(self, labels: Sequence[str]) -> LinearChain:
+        """The structure that a model over these labels runs on: a chain over ``states``."""
+        if isinstance(self.states, StateSpace):
+            if tuple(self.states.names) != tuple(labels):
+                raise InputError(
+                    f"states has the labels {', '.join(self.states.names)}, the model {', '.join(labels)}; "
+                    "they must agree, also in their order"
+                )
+            return LinearChain(self.states, n_jobs=self._jobs())
+        if self.states != "labels":
+            raise InputError(f"states={self.states!r}; give 'labels' or a StateSpace")
+        return LinearChain(StateSpace.labels(labels), n_jobs=self._jobs())
 
     def _jobs(self) -> int:
         return resolve_jobs(self.n_jobs)
