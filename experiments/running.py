@@ -38,7 +38,10 @@ from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Control, Loop, Record
 from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import Names, Prior
+from fieldcraft.problems import build
 from fieldcraft.structures import queries
+from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.states import StateSpace
 from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
@@ -121,7 +124,8 @@ def train(ground: Ground, prior: Prior, optimiser: Any, start: Floats, *, follow
     """One setting; followed, the weights that count are those with the best development score."""
     design = ground.data.design
     resolved = prior.resolved(ground.index, ground.names)
-    problem = optimiser.problem(design, ground.n_states, resolved, n_jobs=ground.n_jobs)
+    chain = LinearChain(StateSpace.labels(ground.n_states))
+    problem = build(chain, optimiser.needs, design, resolved, n_jobs=ground.n_jobs, **optimiser.requests())
     run = optimiser.start(problem, start)
     control = Control(held_out=ground.development if follow else None, keep_best=follow)
     outcome = Loop(run, control).go()

@@ -22,7 +22,7 @@ NATIVE = ROOT / "native"
 ORDER = [
     *("errors", "threads"),  # open to all
     *("corpus", "features", "design", "potentials", "structures"),
-    *("objectives", "priors", "optimisers", "evaluation", "store", "inspection", "models"),
+    *("objectives", "priors", "problems", "optimisers", "evaluation", "store", "inspection", "models"),
     *("pools", "tuning", "compat", "cli", "serve", "__main__"),
 ]
 CORE = "_core"
@@ -32,6 +32,7 @@ MAY_CALL_CORE = {
     "potentials",
     "structures",
     "objectives",
+    "problems",
     "optimisers",
     "store",
 }
@@ -98,6 +99,16 @@ def test_imports_follow_the_flow_of_data(path: Path) -> None:
 def test_only_some_call_the_core(path: Path) -> None:
     if room(path) not in MAY_CALL_CORE:
         assert CORE not in rooms_imported(path)
+
+
+# Optimisers see the data through the protocols of problems/ alone.
+OPTIMISERS_DO_WITHOUT = {"corpus", "features", "design", "potentials", "structures"}
+
+
+@inner
+def test_optimisers_know_no_structure(path: Path) -> None:
+    if room(path) == "optimisers":
+        assert not rooms_imported(path) & OPTIMISERS_DO_WITHOUT
 
 
 def test_the_rules_would_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ class BlockMap:
     """
 
     def __init__(self, table: FeatureTable, encoded: Encoded) -> None:
-        self._offsets = encoded.offsets
+        self.offsets = encoded.offsets
         known, local = np.unique(encoded.attributes, return_inverse=True)
         self._parts: list[tuple[str, _PartTable, Any, NDArray[np.int64]]] = []
         for name, part in table.parts.items():
@@ -166,7 +166,7 @@ class BlockMap:
             shared[part.shared_column] = weights[part.shared_feature]
             rows = shared if native is None else native.apply(weights[features]) + shared
             arrays[name] = rows
-        return Parts(arrays, self._offsets)
+        return Parts(arrays, self.offsets)
 
     def adjoint(self, gradient: Parts) -> Floats:
         """[features] what a gradient [rows, width] of each part adds up to."""

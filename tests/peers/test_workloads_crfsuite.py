@@ -20,7 +20,9 @@ import pytest
 from fieldcraft import LBFGS, ChainCRF, Gaussian
 from fieldcraft.design import Design, build_design, encode_labels, label_names
 from fieldcraft.features.free import FreeFeatures
-from fieldcraft.optimisers.problem import ChainProblem
+from fieldcraft.problems import ChainProblem
+from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.states import StateSpace
 from peers import reference
 
 pytestmark = pytest.mark.slow
@@ -99,7 +101,8 @@ def design_of(X: list[Any], y: list[list[str]]) -> Design:
 
 
 def problem_of(design: Design) -> ChainProblem:
-    return ChainProblem(design, int(design.gold.max()) + 1, PRIOR, n_jobs=2)
+    chain = LinearChain(StateSpace.labels(int(design.gold.max()) + 1))
+    return ChainProblem(chain, design, PRIOR, n_jobs=2)
 
 
 def placed(path: str, crf: ChainCRF) -> np.ndarray:

@@ -28,11 +28,11 @@ from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.voting import Voters
 from fieldcraft.objectives.label_weights import resolve_label_weights
-from fieldcraft.optimisers import Size, handled_by, resolve
+from fieldcraft.optimisers import Optimiser, Size, handled_by, resolve
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
-from fieldcraft.optimisers.problem import check_mask, check_weights, release_memory
 from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
+from fieldcraft.problems import build, check_mask, check_weights, release_memory
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.structures import queries
 from fieldcraft.structures.likely import with_likely_features
@@ -120,7 +120,7 @@ class Fitting:
             digest = self._digest(design, prior, weights, mask, *terms, start, *_told(rules))
             resumed = read_snapshot(snapshot, digest) if resume else None
             rules.snapshot = partial(write_snapshot, snapshot, digest)
-        problem = self.optimiser.problem(design, len(self.classes), prior, mask=mask, **options)
+        problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
         index = design.index
         del design, data
         self._announce(rules, encoder, index, size)
@@ -129,6 +129,11 @@ class Fitting:
         outcome = self._minimise(run, rules, resumed)
         del problem, run  # what answers need is built next, in the room that this leaves
         self._settle(encoder, index, outcome)
+
+    def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
+        """What the optimiser minimises, as it needs it."""
+        structure = self.crf.structure_for(self.classes)
+        return build(structure, optimiser.needs, design, prior, **optimiser.requests(), **options)
 
     def _loss(self, labels: list[Any]) -> dict[str, Any]:
         """The objective with what belongs to it, as options of a problem."""
@@ -210,7 +215,7 @@ class Fitting:
         index, n_states = design.index, len(self.classes)
         kept = check_mask(mask(index), len(index)) if callable(mask) else None
         optimiser = replace(self.optimiser, max_iterations=BRIEF)
-        problem = optimiser.problem(design, n_states, self._penalty(encoder, index), mask=kept, **options)
+        problem = self._problem(optimiser, design, self._penalty(encoder, index), mask=kept, **options)
         weights = self._minimise(optimiser.start(problem, start), Control(), None).weights
         design = with_likely_features(design, encoder, weights, n_states, self.rules.likely, self.n_jobs)
         return design, np.concatenate([weights, np.zeros(len(design.index) - len(index))])

@@ -99,20 +99,14 @@ class Objective:
         sequence_weights: Floats | None = None,
         label_weights: Floats | None = None,
     ) -> Evaluated:
-        """Loss [N] and gradient of a block of sequences, times ``sequence_weights`` [N].
-
-        A loss that is not finite is an error that names the sequence.
-        """
+        """Loss [N] and gradient of a block of sequences, times ``sequence_weights`` [N]."""
         if label_weights is not None and not self.weighs_labels:
             raise self.refuse_label_weights()
-        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is reported below
+        with np.errstate(invalid="ignore", over="ignore"):  # the caller looks at what is not finite
             result = self.loss(structure, potentials, gold, label_weights)
             if sequence_weights is not None:
                 value = np.where(sequence_weights == 0, 0.0, sequence_weights * result.value)
                 result = Evaluated(value, structure.scale(result.gradient, sequence_weights))
-        lost = np.flatnonzero(~np.isfinite(result.value))
-        if len(lost):
-            raise self.overflow(int(lost[0]))
         return result
 
     def value_and_gradient(
@@ -131,11 +125,15 @@ class Objective:
 
         ``gold`` is [tokens] states, or for partial labels [tokens, S] true where a state is allowed;
         ``sequence_weights`` [N] and ``label_weights`` [Y] multiply losses and the terms of gold labels.
-        ``structure`` may be a structure with the parts of a chain.
+        ``structure`` may be a structure with the parts of a chain. A loss that is not finite is an error that
+        names the sequence.
         """
         line = LinearChain(states) if structure is chain else structure
         potentials = LinearChain.potentials(node, edge, offsets)
         result = self.evaluate(line, potentials, gold, sequence_weights, label_weights)
+        lost = np.flatnonzero(~np.isfinite(result.value))
+        if len(lost):
+            raise self.overflow(int(lost[0]))
         return PotentialGradient(result.value, result.gradient["node"], result.gradient["edge"])
 
     def check(self, structure: Structure) -> None:

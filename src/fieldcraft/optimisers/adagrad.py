@@ -13,7 +13,8 @@ from typing import Any
 
 from fieldcraft.optimisers.calibration import Calibrated
 from fieldcraft.optimisers.sgd import descent
-from fieldcraft.optimisers.stochastic import AVERAGES, StochasticProblem
+from fieldcraft.optimisers.stochastic import AVERAGES
+from fieldcraft.problems.protocols import Passes
 
 
 @dataclass(frozen=True)
@@ -44,5 +45,5 @@ class Adagrad(Calibrated):
         self.positive("floor")
         self.one_of("average", AVERAGES)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         return descent(problem, AVERAGES[self.average], rate, 0.0, adaptive=True, floor=self.floor)

@@ -13,7 +13,8 @@ from typing import Any
 
 from fieldcraft import _core
 from fieldcraft.optimisers.passive_aggressive import COSTS
-from fieldcraft.optimisers.stochastic import AVERAGES, MistakeDriven, StochasticProblem
+from fieldcraft.optimisers.stochastic import AVERAGES, MistakeDriven, mask_of
+from fieldcraft.problems.protocols import Passes
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,11 @@ class AROW(MistakeDriven):
         self.one_of("cost", COSTS)
         self.one_of("average", AVERAGES)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         del rate
         return _core.arow(
-            problem.native,
-            problem.gold,
-            problem.native_mask,
+            *problem.passes(),
+            mask_of(problem),
             AVERAGES[self.average],
             float(self.variance),
             float(self.gamma),

@@ -12,7 +12,7 @@ follows the projected arc w(a) = clip(w + a d) until
 The measure of optimality is the projected gradient: 0 where a weight is at its bound and pushed outwards.
 
 A penalty with absolute values has its kinks on bounds once every weight is the difference of two that are not
-negative (split.py): the same method then minimises it.
+negative (problems/split_variables.py): the same method then minimises it.
 D. P. Bertsekas, Projected Newton methods for optimization problems with simple constraints, 1982.
 """
 
@@ -26,15 +26,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft import _core
-from fieldcraft.design import Design
 from fieldcraft.errors import InputError
-from fieldcraft.optimisers.curvatures import curvatures, metric_of
 from fieldcraft.optimisers.line_search import ROUNDING, SUFFICIENT
-from fieldcraft.optimisers.problem import ChainProblem
-from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
-from fieldcraft.optimisers.run import Floats, Problem
-from fieldcraft.optimisers.split import SplitProblem
-from fieldcraft.priors import Prior
+from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun, metric_of
+from fieldcraft.optimisers.run import Floats
+from fieldcraft.problems.protocols import Gradient
+from fieldcraft.problems.split_variables import SplitProblem
 
 REACH = 1e-6  # the largest distance from a bound at which a weight is held
 
@@ -57,23 +54,23 @@ class BoundedLBFGS(QuasiNewton):
 
     name = "bounded_lbfgs"
 
-    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
-        plain = ChainProblem(design, n_states, prior, **options)
-        plain.curvatures = curvatures(design, n_states, prior)
-        return plain if plain.l1 is None else SplitProblem(plain, bounds_of(self, plain))
+    def requests(self) -> dict[str, Any]:
+        return {"curved": True}
 
-    def start(self, problem: Problem, weights: Floats) -> BoundedLBFGSRun:
+    def start(self, problem: Gradient, weights: Floats) -> BoundedLBFGSRun:
         """A run from ``weights``, moved within the bounds."""
-        if isinstance(problem, SplitProblem):
-            return SplitRun(self, problem, problem.lift(weights), problem.bounds)
-        return BoundedLBFGSRun(self, problem, weights, bounds_of(self, problem))
+        bounds = bounds_of(self, problem)
+        if problem.l1 is None:
+            return BoundedLBFGSRun(self, problem, weights, bounds)
+        split = SplitProblem(problem, bounds)
+        return SplitRun(self, split, split.lift(weights), split.part_bounds)
 
 
 class BoundedLBFGSRun(QuasiNewtonRun):
     """Bounded L-BFGS under way."""
 
     def __init__(
-        self, settings: BoundedLBFGS, problem: Problem, start: Floats, bounds: tuple[Floats, Floats]
+        self, settings: BoundedLBFGS, problem: Gradient, start: Floats, bounds: tuple[Floats, Floats]
     ) -> None:
         super().__init__(settings, problem, start)
         self.lower, self.upper = bounds
@@ -145,9 +142,9 @@ class SplitRun(BoundedLBFGSRun):
         return math.sqrt(self.dot(weights, weights))
 
 
-def bounds_of(settings: BoundedLBFGS, problem: Problem) -> tuple[Floats, Floats]:
+def bounds_of(settings: BoundedLBFGS, problem: Gradient) -> tuple[Floats, Floats]:
     """The settings' bounds and the prior's together, as vectors of length 1 or n."""
-    lower, upper = getattr(problem, "bounds", None) or (np.full(1, -np.inf), np.full(1, np.inf))
+    lower, upper = problem.bounds or (np.full(1, -np.inf), np.full(1, np.inf))
     lower = np.maximum(lower, _vector(settings.lower, -np.inf, "lower", problem.n_variables))
     upper = np.minimum(upper, _vector(settings.upper, np.inf, "upper", problem.n_variables))
     crossed = np.flatnonzero(lower > upper)

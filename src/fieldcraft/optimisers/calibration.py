@@ -15,7 +15,8 @@ import numpy as np
 
 from fieldcraft.errors import FieldcraftError
 from fieldcraft.optimisers.run import Floats, Run
-from fieldcraft.optimisers.stochastic import Stochastic, StochasticProblem, StochasticRun
+from fieldcraft.optimisers.stochastic import Stochastic, StochasticRun
+from fieldcraft.problems.protocols import Passes
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class CalibratedRun(StochasticRun):
         return rate
 
 
-def _trial(settings: Any, problem: StochasticProblem, start: Floats, order: Any, rate: float) -> float:
+def _trial(settings: Any, problem: Passes, start: Floats, order: Any, rate: float) -> float:
     native = settings.make(problem, rate)
     native.start(start)
     native.run(order)

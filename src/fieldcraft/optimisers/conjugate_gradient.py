@@ -21,13 +21,11 @@ from typing import Any
 import numpy as np
 
 from fieldcraft import _core
-from fieldcraft.design import Design
 from fieldcraft.errors import InputError
-from fieldcraft.optimisers.curvatures import curvatures
 from fieldcraft.optimisers.line_search import Point, wolfe_step
-from fieldcraft.optimisers.problem import ChainProblem
-from fieldcraft.optimisers.run import Floats, Optimiser, Problem, Run, State
-from fieldcraft.priors import Prior
+from fieldcraft.optimisers.quasi_newton import metric_of
+from fieldcraft.optimisers.run import Floats, GradientOptimiser, Run, State
+from fieldcraft.problems.protocols import Gradient
 
 CURVATURE = 0.1
 LOST = 0.2  # Powell's share of a gradient along the one before
@@ -40,8 +38,8 @@ FORMULAS: dict[str, Callable[[float, float, float], float]] = {
 
 
 @dataclass(frozen=True)
-class ConjugateGradient(Optimiser):
-    """Settings of nonlinear conjugate gradients; see Optimiser for the others.
+class ConjugateGradient(GradientOptimiser):
+    """Settings of nonlinear conjugate gradients; see GradientOptimiser for the others.
 
     Parameters
     ----------
@@ -64,14 +62,10 @@ class ConjugateGradient(Optimiser):
                 f"ConjugateGradient: preconditioner={self.preconditioner!r}; choose None or 'diagonal'"
             )
 
-    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
-        """The training problem, with its curvatures where the preconditioner needs them."""
-        problem = ChainProblem(design, n_states, prior, **options)
-        if self.preconditioner is not None:
-            problem.curvatures = curvatures(design, n_states, prior)
-        return problem
+    def requests(self) -> dict[str, Any]:
+        return {"curved": self.preconditioner is not None}
 
-    def start(self, problem: Problem, weights: Floats) -> ConjugateGradientRun:
+    def start(self, problem: Gradient, weights: Floats) -> ConjugateGradientRun:
         """A run from ``weights``."""
         return ConjugateGradientRun(self, problem, weights)
 
@@ -79,11 +73,10 @@ class ConjugateGradient(Optimiser):
 class ConjugateGradientRun(Run):
     """Conjugate gradients under way."""
 
-    def __init__(self, settings: ConjugateGradient, problem: Problem, start: Floats) -> None:
+    def __init__(self, settings: ConjugateGradient, problem: Gradient, start: Floats) -> None:
         super().__init__(settings, problem, start)
         n = problem.n_variables
-        given = getattr(problem, "curvatures", None) if settings.preconditioner is not None else None
-        self._scale = None if given is None else 1.0 / np.sqrt(given)
+        self._scale = None if settings.preconditioner is None else metric_of(problem)
         self._formula = FORMULAS[settings.formula]
         self.towards = np.zeros(n)
         self._origin, self._before = np.empty(n), np.zeros(n)  # weights and gradient that the search left

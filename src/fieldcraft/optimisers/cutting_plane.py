@@ -21,9 +21,11 @@ import numpy as np
 
 from fieldcraft import _core
 from fieldcraft.errors import InputError
-from fieldcraft.optimisers.duality import DualOptimiser, DualProblem, DualRun, Floats
+from fieldcraft.optimisers.dual import DualOptimiser, DualRun
 from fieldcraft.optimisers.planes import Planes
+from fieldcraft.optimisers.run import Floats
 from fieldcraft.optimisers.simplex_qp import SOLVERS, resolve_solver
+from fieldcraft.problems.protocols import Dual
 
 BETWEEN = 0.3  # how far from the best weights towards the programme's answer a second plane is sought
 SOLVED, POLISHED = 0.02, 0.1  # the inner programmes are solved to these shares of the gap
@@ -66,7 +68,7 @@ class CuttingPlane(DualOptimiser):
             )
         resolve_solver(self.solver)  # refused before any work where its package is missing
 
-    def start(self, problem: DualProblem, weights: Floats) -> DualRun:
+    def start(self, problem: Dual, weights: Floats) -> DualRun:
         """A run from the prior's means."""
         del weights
         run: DualRun = RUNS[self.slack](self, problem)
@@ -78,14 +80,14 @@ class OneSlackRun(DualRun):
 
     parts = ("sizes", "ids", "slopes", "products", "table")
 
-    def __init__(self, settings: CuttingPlane, problem: DualProblem) -> None:
+    def __init__(self, settings: CuttingPlane, problem: Dual) -> None:
         self.planes = Planes(1.0 / problem.precision, problem.mean)
         super().__init__(settings, problem, self.planes)
         self._solver = resolve_solver(settings.solver)
         self._answer = self.weights.copy()
         self._slope = np.empty_like(self.weights)
 
-    def evaluate(self) -> None:
+    def refresh(self) -> None:
         """The starting point, with its plane."""
         self.value = math.inf
         self._look(self.weights)
@@ -94,7 +96,7 @@ class OneSlackRun(DualRun):
     def _look(self, weights: Floats) -> None:
         """Add the plane at ``weights``; they become the current ones if they are the best so far."""
         self.evaluations += 1
-        loss = self.problem.native.evaluate(weights, self._slope, None)
+        loss = self.problem.loss(weights, self._slope)
         if self.problem.mask is not None:
             self._slope[~self.problem.mask] = 0.0
         self.planes.add(self._slope, loss, weights)
@@ -118,7 +120,7 @@ class SlacksRun(DualRun):
 
     parts = ("counts", "shares", "labels")
 
-    def __init__(self, settings: CuttingPlane, problem: DualProblem) -> None:
+    def __init__(self, settings: CuttingPlane, problem: Dual) -> None:
         pieces = problem.pieces(settings.name)
         super().__init__(settings, problem, _core.pair_ascent(*pieces, problem.costs, settings.labelings))
 
@@ -129,7 +131,7 @@ class SlacksRun(DualRun):
             if native.polish(self.order(), 2) <= POLISHED * gap:
                 break
         native.rebuild()
-        self.evaluate()
+        self.refresh()
 
 
 RUNS: dict[str, Any] = {"one": OneSlackRun, "n": SlacksRun}

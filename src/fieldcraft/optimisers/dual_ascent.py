@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
-from fieldcraft.optimisers.duality import DualOptimiser, DualProblem, DualRun, Floats, State
+from fieldcraft.optimisers.dual import DualOptimiser, DualRun
 from fieldcraft.optimisers.lbfgs import LBFGS
-from fieldcraft.optimisers.run import Run
+from fieldcraft.optimisers.run import Floats, Run, State
+from fieldcraft.problems.protocols import Dual
 
 LARGE = 20_000  # tokens from which "auto" picks it
 TINY = 1e-300
@@ -66,7 +67,7 @@ class DualAscent(DualOptimiser):
         """Bytes of the stored marginals."""
         return int(_core.dual_ascent_bytes(size.tokens, size.sequences, size.labels))
 
-    def start(self, problem: DualProblem, weights: Floats) -> Any:
+    def start(self, problem: Dual, weights: Floats) -> Any:
         """A run; from weights other than the prior's means, which no marginals imply, it is one of L-BFGS."""
         if np.any(weights) and np.any(weights != problem.mean):
             return self.successor().start(problem, weights)
@@ -82,9 +83,8 @@ class DualAscentRun(DualRun):
 
     parts = ("node", "pairs", "entropy", "gaps", "overlap", "live")
 
-    def __init__(self, settings: DualAscent, problem: DualProblem) -> None:
-        sizes = len(problem.gold), problem.n_sequences, problem.n_states
-        settings.refuse_beyond(_core.dual_ascent_bytes(*sizes), settings.budget)
+    def __init__(self, settings: DualAscent, problem: Dual) -> None:
+        settings.refuse_beyond(_core.dual_ascent_bytes(*problem.sizes), settings.budget)
         super().__init__(settings, problem, _core.dual_ascent(*problem.pieces(settings.name)))
         self.gaps: list[float] = []  # as they were met in the last passes
         self.exact = True  # is ``value`` the objective itself, not an estimate
@@ -101,7 +101,7 @@ class DualAscentRun(DualRun):
         self.gaps = [*self.gaps[-WATCHED:], met]
         self.exact = met <= 2 * self._wanted() or (self.iteration + 1) % EXACT_EVERY == 0
         if self.exact:
-            self.evaluate()
+            self.refresh()
             return
         self.take_weights()
         self.dual = dual + self.problem.constant

@@ -18,7 +18,8 @@ from typing import Any
 from fieldcraft.optimisers.lbfgs import LBFGS
 from fieldcraft.optimisers.owlqn import OWLQN
 from fieldcraft.optimisers.quasi_newton import QuasiNewton
-from fieldcraft.optimisers.run import Floats, Problem, Run, State
+from fieldcraft.optimisers.run import Floats, Run, State
+from fieldcraft.problems.protocols import Expectation
 
 SEARCHES: dict[bool, type[LBFGS] | type[OWLQN]] = {False: LBFGS, True: OWLQN}  # has the penalty a kink
 
@@ -35,8 +36,9 @@ class EM(QuasiNewton):
     steps: int = 10
 
     name = "em"
+    needs = "expectation"
 
-    def start(self, problem: Problem, weights: Floats) -> EMRun:
+    def start(self, problem: Expectation, weights: Floats) -> EMRun:
         """A run from ``weights``."""
         return EMRun(self, problem, weights)
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fieldcraft import _core
-from fieldcraft.optimisers.duality import DualOptimiser, DualProblem, DualRun, Floats
+from fieldcraft.optimisers.dual import DualOptimiser, DualRun
+from fieldcraft.optimisers.run import Floats
+from fieldcraft.problems.protocols import Dual
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class ExponentiatedGradient(DualOptimiser):
         super().check()
         self.check_whole("budget")
 
-    def start(self, problem: DualProblem, weights: Floats) -> ExponentiatedGradientRun:
+    def start(self, problem: Dual, weights: Floats) -> ExponentiatedGradientRun:
         """A run from distributions that nearly are the gold labelings."""
         del weights
         return ExponentiatedGradientRun(self, problem)
@@ -48,8 +50,7 @@ class ExponentiatedGradientRun(DualRun):
 
     parts = ("node", "pairs", "rate")
 
-    def __init__(self, settings: ExponentiatedGradient, problem: DualProblem) -> None:
-        sizes = len(problem.gold), problem.n_sequences, problem.n_states
-        settings.refuse_beyond(_core.exponentiated_gradient_bytes(*sizes), settings.budget)
+    def __init__(self, settings: ExponentiatedGradient, problem: Dual) -> None:
+        settings.refuse_beyond(_core.exponentiated_gradient_bytes(*problem.sizes), settings.budget)
         pieces = problem.pieces(settings.name)
         super().__init__(settings, problem, _core.exponentiated_gradient(*pieces, problem.costs))

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fieldcraft import _core
-from fieldcraft.optimisers.duality import DualOptimiser, DualProblem, DualRun, Floats
+from fieldcraft.optimisers.dual import DualOptimiser, DualRun
+from fieldcraft.optimisers.run import Floats
+from fieldcraft.problems.protocols import Dual
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class FrankWolfe(DualOptimiser):
         super().check()
         self.check_whole("budget")
 
-    def start(self, problem: DualProblem, weights: Floats) -> FrankWolfeRun:
+    def start(self, problem: Dual, weights: Floats) -> FrankWolfeRun:
         """A run from the prior's means."""
         del weights
         return FrankWolfeRun(self, problem)
@@ -50,9 +52,8 @@ class FrankWolfeRun(DualRun):
 
     parts = ("node", "pairs", "cost", "late", "steps")
 
-    def __init__(self, settings: FrankWolfe, problem: DualProblem) -> None:
-        sizes = len(problem.gold), problem.n_sequences, problem.n_states
-        settings.refuse_beyond(_core.frank_wolfe_bytes(*sizes), settings.budget)
+    def __init__(self, settings: FrankWolfe, problem: Dual) -> None:
+        settings.refuse_beyond(_core.frank_wolfe_bytes(*problem.sizes), settings.budget)
         pieces = problem.pieces(settings.name)
         super().__init__(settings, problem, _core.frank_wolfe(*pieces, problem.costs, settings.average))
 

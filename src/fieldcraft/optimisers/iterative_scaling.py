@@ -11,7 +11,7 @@ and with the Gaussian's term,
 
     counts_k  =  sum over x of E_x[f_k] exp(d_k T(x))  +  precision_k (w_k + d_k - mean_k)
 
-GIS takes one T for the corpus, IIS one per group of similar sequences (scaling_problem.py). T is in the
+GIS takes one T for the corpus, IIS one per group of similar sequences (problems/scaling.py). T is in the
 hundreds for sentences, so the bound's step is some hundred times too short: it is stretched by a factor
 that grows while it succeeds (Salakhutdinov and Roweis, Adaptive overrelaxed bound optimization, 2003). A
 step that would raise the objective is not taken: the factor is cut, down to the bound's own step.
@@ -25,11 +25,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fieldcraft.design import Design
 from fieldcraft.errors import InputError
-from fieldcraft.optimisers.run import Floats, Optimiser, Run, State
-from fieldcraft.optimisers.scaling_problem import ScalingProblem
-from fieldcraft.priors import Prior
+from fieldcraft.optimisers.run import Floats, GradientOptimiser, Run, State
+from fieldcraft.problems.protocols import Scaling
 
 NEWTON = 8  # Newton steps per weight at the most; a step that is not quite the best one is good enough
 CLOSE = 1e-3  # ... and fewer when T d changes by less
@@ -40,8 +38,8 @@ CUTS = 40  # how often a step may be cut in one iteration
 
 
 @dataclass(frozen=True)
-class IterativeScaling(Optimiser):
-    """Settings of iterative scaling; see Optimiser for the others.
+class IterativeScaling(GradientOptimiser):
+    """Settings of iterative scaling; see GradientOptimiser for the others.
 
     Parameters
     ----------
@@ -52,6 +50,7 @@ class IterativeScaling(Optimiser):
     stretch: float = 1.25
 
     name: ClassVar[str]
+    needs: ClassVar[str] = "scaling"
     n_parts: ClassVar[int]
 
     def check(self) -> None:
@@ -64,11 +63,10 @@ class IterativeScaling(Optimiser):
     def fits(self, size: Any) -> bool:
         return bool(size.tokens <= LARGEST)
 
-    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> ScalingProblem:
-        """The likelihood in parts."""
-        return ScalingProblem(design, n_states, prior, n_parts=self.n_parts, **options)
+    def requests(self) -> dict[str, Any]:
+        return {"n_parts": self.n_parts}
 
-    def start(self, problem: ScalingProblem, weights: Floats) -> IterativeScalingRun:
+    def start(self, problem: Scaling, weights: Floats) -> IterativeScalingRun:
         """A run from ``weights``."""
         return IterativeScalingRun(self, problem, weights)
 
@@ -92,12 +90,11 @@ class IIS(IterativeScaling):
 class IterativeScalingRun(Run):
     """Iterative scaling under way."""
 
-    problem: ScalingProblem
+    problem: Scaling
 
-    def __init__(self, settings: IterativeScaling, problem: ScalingProblem, start: Floats) -> None:
+    def __init__(self, settings: IterativeScaling, problem: Scaling, start: Floats) -> None:
         super().__init__(settings, problem, start)
-        mean, precision = problem.quadratic or (np.zeros(1), np.zeros(1))
-        self._mean, self._precision = mean, precision
+        self._mean, self._precision = problem.quadratic
         self.factor = 1.0
 
     def remembers(self) -> bool:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fieldcraft import _core
 from fieldcraft.optimisers.line_search import Point, wolfe_step
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
-from fieldcraft.optimisers.run import Floats, Problem
+from fieldcraft.optimisers.run import Floats
+from fieldcraft.problems.protocols import Gradient
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class LBFGS(QuasiNewton):
 
     name = "lbfgs"
 
-    def start(self, problem: Problem, weights: Floats) -> LBFGSRun:
+    def start(self, problem: Gradient, weights: Floats) -> LBFGSRun:
         """A run from ``weights``."""
         return LBFGSRun(self, problem, weights)
 

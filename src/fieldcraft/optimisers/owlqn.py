@@ -22,12 +22,9 @@ from typing import Any
 import numpy as np
 
 from fieldcraft import _core
-from fieldcraft.design import Design
-from fieldcraft.optimisers.curvatures import crowd, curvatures, metric_of
-from fieldcraft.optimisers.problem import ChainProblem
-from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
-from fieldcraft.optimisers.run import Floats, Problem, State
-from fieldcraft.priors import Prior
+from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun, metric_of
+from fieldcraft.optimisers.run import Floats, State
+from fieldcraft.problems.protocols import Gradient
 
 SUFFICIENT = 1e-4
 
@@ -47,15 +44,10 @@ class OWLQN(QuasiNewton):
 
     name = "owlqn"
 
-    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
-        """The training problem with its curvatures."""
-        problem = ChainProblem(design, n_states, prior, **options)
-        if not self.as_published:
-            problem.curvatures = curvatures(design, n_states, prior)
-            problem.crowd = crowd(design)
-        return problem
+    def requests(self) -> dict[str, Any]:
+        return {"curved": not self.as_published}
 
-    def start(self, problem: Problem, weights: Floats) -> OWLQNRun:
+    def start(self, problem: Gradient, weights: Floats) -> OWLQNRun:
         """A run from ``weights``."""
         return OWLQNRun(self, problem, weights)
 
@@ -63,7 +55,7 @@ class OWLQN(QuasiNewton):
 class OWLQNRun(QuasiNewtonRun):
     """OWL-QN under way. ``value`` is the smooth part; ``objective`` adds the penalty."""
 
-    def __init__(self, settings: OWLQN, problem: Problem, start: Floats) -> None:
+    def __init__(self, settings: OWLQN, problem: Gradient, start: Floats) -> None:
         super().__init__(settings, problem, start)
         self._l1 = problem.l1 if problem.l1 is not None else (np.zeros(1), np.zeros(1))
         self._pseudo = np.empty_like(self.weights)
@@ -115,8 +107,7 @@ class OWLQNRun(QuasiNewtonRun):
 
     def _direct(self) -> bool:
         """Set the direction; does it say how far to go, too?"""
-        if not self.history.order and self._metric is not None:
-            np.divide(self._pseudo, -self.problem.crowd * self.problem.curvatures, out=self.towards)
+        if not self.history.order and self.problem.first_step(self._pseudo, self.towards):
             return True
         if self.settings.as_published:
             self.history.direction(self._pseudo, self.towards)

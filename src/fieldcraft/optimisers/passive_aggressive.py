@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fieldcraft import _core
-from fieldcraft.optimisers.stochastic import AVERAGES, MistakeDriven, StochasticProblem
+from fieldcraft.optimisers.stochastic import AVERAGES, MistakeDriven, mask_of
+from fieldcraft.problems.protocols import Passes
 
 VARIANTS = {"PA": 0, "PA-I": 1, "PA-II": 2}
 COSTS = {"one": 0, "root": 1, "hamming": 2}  # of n wrong labels: 1, sqrt(n), n
@@ -48,12 +49,11 @@ class PassiveAggressive(MistakeDriven):
         self.one_of("cost", COSTS)
         self.one_of("average", AVERAGES)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         del rate
         return _core.passive_aggressive(
-            problem.native,
-            problem.gold,
-            problem.native_mask,
+            *problem.passes(),
+            mask_of(problem),
             AVERAGES[self.average],
             VARIANTS[self.variant],
             float(self.c),

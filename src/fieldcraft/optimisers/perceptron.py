@@ -19,7 +19,8 @@ from fieldcraft import _core
 from fieldcraft.errors import InputError
 from fieldcraft.optimisers.run import Floats, Run, State
 from fieldcraft.optimisers.sgd import descent
-from fieldcraft.optimisers.stochastic import AVERAGES, MistakeDriven, MistakeRun, StochasticProblem
+from fieldcraft.optimisers.stochastic import AVERAGES, MistakeDriven, MistakeRun, mask_of
+from fieldcraft.problems.protocols import Passes
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Perceptron(MistakeDriven):
 
     name = "perceptron"
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         return descent(problem, AVERAGES[None], rate, 0.0)
 
 
@@ -65,7 +66,7 @@ class AveragedPerceptron(MistakeDriven):
         super().check()
         self.one_of("update", UPDATES)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         return descent(problem, AVERAGES["uniform"], rate, 0.0, hold=UPDATES[self.update])
 
 
@@ -92,9 +93,9 @@ class VotedPerceptron(MistakeDriven):
     def start(self, problem: Any, weights: Floats) -> Run:
         return VotedRun(self, problem, weights)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         del rate
-        return _core.voted_perceptron(problem.native, problem.gold, problem.native_mask, self.max_voters)
+        return _core.voted_perceptron(*problem.passes(), mask_of(problem), self.max_voters)
 
 
 class VotedRun(MistakeRun):

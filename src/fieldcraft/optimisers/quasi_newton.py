@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from fieldcraft.optimisers.history import History
-from fieldcraft.optimisers.run import Floats, Optimiser, Run, State
+from fieldcraft.optimisers.run import Floats, GradientOptimiser, Run, State
+from fieldcraft.problems.protocols import Gradient
 
 
 @dataclass(frozen=True)
-class QuasiNewton(Optimiser):
-    """Settings of the quasi-Newton methods; see Optimiser for the others.
+class QuasiNewton(GradientOptimiser):
+    """Settings of the quasi-Newton methods; see GradientOptimiser for the others.
 
     Parameters
     ----------
@@ -23,6 +24,16 @@ class QuasiNewton(Optimiser):
 
     memory: int = 6
     max_trials: int = 20
+
+
+def metric_of(problem: Gradient) -> Floats | None:
+    """[F] how far to step along each weight, up to a factor: 1 / sqrt(curvature); None where it is unknown.
+
+    The square root stands between one size for all and the curvature itself, which is that of zero weights
+    and shrinks while they grow.
+    """
+    curved = problem.curvatures()
+    return None if curved is None else 1.0 / np.sqrt(curved)
 
 
 class QuasiNewtonRun(Run):

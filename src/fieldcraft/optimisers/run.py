@@ -1,61 +1,46 @@
-"""One optimisation under way: what all batch optimisers share.
+"""One optimisation under way: what all optimisers share.
 
-An optimiser is its settings, frozen; ``problem`` lays out what it minimises and ``start`` begins a run. A
-run holds the current point and can do one iteration, show its state as arrays and go on from such a
-state bit for bit. The loop around it (loop.py) decides when to stop.
+An optimiser is its settings, frozen; ``needs`` names the protocol of problems/protocols.py that its problem
+must follow, and ``start`` begins a run. A run has the current point and can do one iteration, return its
+state as arrays and go on from such a state bit for bit. The loop around it (loop.py) decides when to stop.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
-from fieldcraft.design import Design
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.optimisers.problem import ChainProblem
-from fieldcraft.priors import Prior
 
 Floats = NDArray[np.float64]
 State = dict[str, NDArray[np.generic]]
 
 
-class Problem(Protocol):
-    """What an optimiser needs to know of the training problem."""
-
-    n_variables: int
-    n_jobs: int
-    l1: tuple[Floats, Floats] | None
-
-    def value_and_gradient(self, weights: Floats, gradient: Floats) -> float: ...
-    def l1_value(self, weights: Floats) -> float: ...
-
-
 @dataclass(frozen=True)
 class Optimiser:
-    """Settings that all batch optimisers share.
+    """Settings that all optimisers share.
 
     Parameters
     ----------
     max_iterations : stop after that many
-    tolerance : stop when |gradient| <= tolerance * max(1, |w|)
-    objective_tolerance : stop when the objective fell by less than this fraction over ``period`` iterations
-    period : see objective_tolerance
     """
 
-    max_iterations: int = 1000
-    tolerance: float = 1e-5
-    objective_tolerance: float = 1e-6
-    period: int = 10
-
     name: ClassVar[str]
+    needs: ClassVar[str] = "gradient"  # protocol of its problem
+
+    max_iterations: int = 1000
 
     def check(self) -> None:
-        """Refuse settings that make no sense (numbers are looked at by the table)."""
+        """Refuse settings that make no sense (numbers are checked by the table)."""
+
+    def requests(self) -> dict[str, Any]:
+        """Options of the problem that it asks for."""
+        return {}
 
     def fits(self, size: Any) -> bool:
         """Is it meant for a training of this size (table.Size)."""
@@ -72,19 +57,30 @@ class Optimiser:
         del size
         return 0
 
-    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> Problem:
-        """What this optimiser minimises, laid out as it needs it; options are those of ChainProblem."""
-        return ChainProblem(design, n_states, prior, **options)
-
     def start(self, problem: Any, weights: Floats) -> Run:
         """A run from ``weights``."""
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class GradientOptimiser(Optimiser):
+    """Settings of optimisers that stop where the gradient vanishes or the objective no longer falls.
+
+    Parameters
+    ----------
+    tolerance : stop when |gradient| <= tolerance * max(1, |w|)
+    objective_tolerance : stop when the objective fell by less than this fraction over ``period`` iterations
+    period : see objective_tolerance
+    """
+
+    tolerance: float = 1e-5
+    objective_tolerance: float = 1e-6
+    period: int = 10
+
+
 class Run:
     """Current weights, value and gradient of a minimisation."""
 
-    gap = math.nan  # of the objective to a lower bound of its minimum, where there is one
     since = 0  # the iteration from which on falls of the objective are judged
 
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
@@ -96,6 +92,11 @@ class Run:
         self.evaluations = 0
         self.value = math.nan
         self.why_stuck = ""
+
+    @property
+    def gap(self) -> float:
+        """Distance of the objective to a lower bound of its minimum; nan where there is none."""
+        return math.nan
 
     def begin(self) -> None:
         """Evaluate the starting point (a restored run has it already)."""

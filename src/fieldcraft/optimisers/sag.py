@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
-from fieldcraft.design import Design
 from fieldcraft.errors import InputError
 from fieldcraft.optimisers.run import Floats, Run, State
-from fieldcraft.optimisers.stochastic import Stochastic, StochasticProblem, StochasticRun
-from fieldcraft.priors import Prior
+from fieldcraft.optimisers.stochastic import Stochastic, StochasticRun, mask_of
+from fieldcraft.problems.protocols import Passes
 
 
 @dataclass(frozen=True)
@@ -47,27 +46,22 @@ class SAG(Stochastic):
         """Memory that the remembered gradients take."""
         return int(_core.sag_bytes(n_tokens, n_sequences, n_states))
 
-    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> StochasticProblem:
-        needed = self.bytes(len(design.gold), design.n_sequences, n_states)
+    def start(self, problem: Passes, weights: Floats) -> Run:
+        """A run from ``weights``; InputError where the gradients take more memory than the budget."""
+        needed = problem.remembered_bytes()
         if needed > self.budget:
             raise InputError(
                 f"SAG would remember {needed} bytes of gradients, its budget is {self.budget}; "
                 "raise budget=, or use 'sgd' or 'lbfgs'"
             )
-        if np.any((design.index.attribute >= 0) & (design.index.previous >= 0)):
-            raise InputError("SAG cannot learn from edges that look at the input; use 'sgd' or 'adagrad'")
-        problem = super().problem(design, n_states, prior, **options)
         if np.ptp(problem.quadratic[1]) > 0:
             raise InputError("SAG needs one precision for all weights; use 'sgd', 'adagrad' or 'lbfgs'")
-        return problem
-
-    def start(self, problem: Any, weights: Floats) -> Run:
         return SAGRun(self, problem, weights)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         del rate
         mean, precision = problem.quadratic
-        return _core.sag(problem.native, problem.gold, problem.native_mask, float(precision[0]), mean)
+        return _core.sag(*problem.passes(), mask_of(problem), float(precision[0]), mean)
 
 
 class SAGRun(StochasticRun):

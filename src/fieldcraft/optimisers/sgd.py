@@ -17,7 +17,8 @@ import numpy as np
 
 from fieldcraft import _core
 from fieldcraft.optimisers.calibration import Calibrated
-from fieldcraft.optimisers.stochastic import AVERAGES, StochasticProblem
+from fieldcraft.optimisers.stochastic import AVERAGES, mask_of
+from fieldcraft.problems.protocols import Passes
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ class SGD(Calibrated):
         super().check()
         self.one_of("average", AVERAGES)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         return descent(problem, AVERAGES[self.average], rate, decay_of(problem, rate))
 
 
-def decay_of(problem: StochasticProblem, rate: float) -> float:
+def decay_of(problem: Passes, rate: float) -> float:
     """How fast the rate falls, per step."""
     n = max(problem.n_sequences, 1)
     precision = float(np.mean(problem.quadratic[1]))
@@ -59,7 +60,7 @@ def decay_of(problem: StochasticProblem, rate: float) -> float:
 
 
 def descent(
-    problem: StochasticProblem,
+    problem: Passes,
     average: int,
     rate: float,
     decay: float,
@@ -72,9 +73,8 @@ def descent(
     mean, precision = problem.quadratic
     above, below = (None, None) if problem.l1 is None else problem.l1
     return _core.descent(
-        problem.native,
-        problem.gold,
-        problem.native_mask,
+        *problem.passes(),
+        mask_of(problem),
         average,
         rate,
         decay,

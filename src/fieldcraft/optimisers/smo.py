@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fieldcraft import _core
-from fieldcraft.optimisers.duality import DualOptimiser, DualProblem, DualRun, Floats
+from fieldcraft.optimisers.dual import DualOptimiser, DualRun
+from fieldcraft.optimisers.run import Floats
+from fieldcraft.problems.protocols import Dual
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class SMO(DualOptimiser):
         super().check()
         self.check_whole("steps", "labelings")
 
-    def start(self, problem: DualProblem, weights: Floats) -> SMORun:
+    def start(self, problem: Dual, weights: Floats) -> SMORun:
         """A run from the prior's means."""
         del weights
         return SMORun(self, problem)
@@ -48,10 +50,10 @@ class SMORun(DualRun):
 
     parts = ("counts", "shares", "labels")
 
-    def __init__(self, settings: SMO, problem: DualProblem) -> None:
+    def __init__(self, settings: SMO, problem: Dual) -> None:
         pieces = problem.pieces(settings.name)
         super().__init__(settings, problem, _core.pair_ascent(*pieces, problem.costs, settings.labelings))
 
     def advance(self) -> None:
         self.native.run(self.order(), self.settings.steps)
-        self.evaluate()
+        self.refresh()

@@ -18,51 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
-from fieldcraft.design import Design
 from fieldcraft.errors import FieldcraftError, InputError
-from fieldcraft.optimisers.problem import ChainProblem
-from fieldcraft.optimisers.run import Floats, Optimiser, Run, State
-from fieldcraft.priors import Prior
+from fieldcraft.optimisers.run import Floats, GradientOptimiser, Run, State
+from fieldcraft.problems.protocols import Passes
 
 AVERAGES = {None: 0, "uniform": 1, "linear": 2}  # the core's codes: what step k counts
 
 
-class StochasticProblem(ChainProblem):
-    """A chain problem whose sequences can be visited one by one."""
-
-    @property
-    def native(self) -> Any:
-        """The core's problem."""
-        return self._native
-
-    @property
-    def gold(self) -> NDArray[np.int32]:
-        """[tokens] gold states."""
-        return np.ascontiguousarray(self._gold, np.int32)
-
-    @property
-    def native_mask(self) -> NDArray[np.uint8] | None:
-        """[F] 0 where a weight must stay at zero."""
-        return None if self.mask is None else self.mask.astype(np.uint8)
-
-    @property
-    def n_sequences(self) -> int:
-        """How many sequences there are."""
-        return int(self._native.n_sequences)
-
-    @property
-    def quadratic(self) -> tuple[Floats, Floats]:
-        """(mean, precision) of the quadratic part; zeros without."""
-        return (np.zeros(1), np.zeros(1)) if self._quadratic is None else self._quadratic
-
-    def penalty(self, weights: Floats) -> float:
-        """The prior's part of the objective."""
-        smooth = _core.gaussian(weights, *self.quadratic, np.zeros_like(weights), self.n_jobs)
-        return float(smooth) + self.l1_value(weights)
+def mask_of(problem: Passes) -> NDArray[np.uint8] | None:
+    """[F] 0 where a weight must stay at zero."""
+    return None if problem.mask is None else problem.mask.astype(np.uint8)
 
 
 @dataclass(frozen=True)
-class Stochastic(Optimiser):
+class Stochastic(GradientOptimiser):
     """Settings that all stochastic optimisers share; an iteration is a pass over the corpus.
 
     Parameters
@@ -76,17 +45,16 @@ class Stochastic(Optimiser):
     shuffle: bool = True
     seed: int = 0
 
+    needs = "passes"
+
     def check(self) -> None:
         if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
             raise InputError(f"{type(self).__name__}: seed is {self.seed!r}; it must be a whole number >= 0")
 
-    def problem(self, design: Design, n_states: int, prior: Prior, **options: Any) -> StochasticProblem:
-        return StochasticProblem(design, n_states, prior, **options)
-
     def start(self, problem: Any, weights: Floats) -> Run:
         return StochasticRun(self, problem, weights)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         """The core's optimiser; ``rate`` is the learning rate where there is one."""
         raise NotImplementedError
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from fieldcraft.errors import InputError
 from fieldcraft.optimisers.sgd import decay_of, descent
-from fieldcraft.optimisers.stochastic import AVERAGES, Stochastic, StochasticProblem
+from fieldcraft.optimisers.stochastic import AVERAGES, Stochastic
+from fieldcraft.problems.protocols import Passes
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Subgradient(Stochastic):
         self.positive("offset", *(() if self.learning_rate is None else ("learning_rate",)))
         self.one_of("average", AVERAGES)
 
-    def make(self, problem: StochasticProblem, rate: float) -> Any:
+    def make(self, problem: Passes, rate: float) -> Any:
         del rate
         precision = float(np.mean(problem.quadratic[1]))
         if self.learning_rate is not None:

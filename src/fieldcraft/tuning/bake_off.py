@@ -26,8 +26,8 @@ from fieldcraft.models.inputs import labels_of
 from fieldcraft.objectives import OBJECTIVES
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Control, Interrupts
-from fieldcraft.optimisers.problem import check_weights
 from fieldcraft.priors import PRIORS, resolve_prior
+from fieldcraft.problems import check_weights
 from fieldcraft.tuning.entries import PARTIAL, Entry, default_entries, read_entry, spelling
 from fieldcraft.tuning.processes import WorkError, run_work
 from fieldcraft.tuning.progress import TrialsProgress

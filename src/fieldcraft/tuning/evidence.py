@@ -31,9 +31,10 @@ from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import weights_of
 from fieldcraft.optimisers.loop import Interrupts, Record
-from fieldcraft.optimisers.problem import ChainProblem, check_weights
 from fieldcraft.priors import Gaussian, Names, NoPrior
 from fieldcraft.priors.groups import Grouped
+from fieldcraft.problems import build, check_weights
+from fieldcraft.problems.protocols import Gradient
 from fieldcraft.tuning.path import restartable
 from fieldcraft.tuning.rounds import Evidence, Round
 
@@ -211,9 +212,10 @@ class _Search:
         assert self._weights is not None
         fitting = self._fitting
         weights = check_weights(self.sample_weight, self.data.design.n_sequences)
-        problem = ChainProblem(
+        problem = build(
+            self.crf.structure_for(fitting.classes),
+            "gradient",
             self.data.design,
-            len(fitting.classes),
             NoPrior(),
             sequence_weights=weights,
             n_jobs=fitting.n_jobs,
@@ -244,7 +246,7 @@ def _with(variance: Any, numbers: Floats) -> Any:
     return replace(variance, groups=tuple(zip(keys, numbers.tolist())), otherwise=rest)
 
 
-def _curvature(problem: ChainProblem, weights: Floats, precision: Floats) -> Callable[[Floats], Floats]:
+def _curvature(problem: Gradient, weights: Floats, precision: Floats) -> Callable[[Floats], Floats]:
     """p -> (H + precision) p, H at the weights."""
     above, below = np.empty_like(weights), np.empty_like(weights)
 

@@ -26,7 +26,7 @@ from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.optimisers.loop import Interrupts, Outcome, Record
-from fieldcraft.optimisers.problem import check_weights
+from fieldcraft.problems import check_weights
 from fieldcraft.tuning.ledger import Ledger
 from fieldcraft.tuning.methods import METHODS
 from fieldcraft.tuning.path import Path, restartable

@@ -19,7 +19,7 @@ from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.optimisers.loop import Record
-from fieldcraft.optimisers.problem import release_memory
+from fieldcraft.problems import release_memory
 from fieldcraft.tuning.entries import Entry
 
 

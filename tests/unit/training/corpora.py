@@ -20,6 +20,10 @@ from fieldcraft.design import Design, build_design, encode_labels, native_column
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.priors import Prior
+from fieldcraft.problems import build
+from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.states import StateSpace
 from oracles import chain_reference as reference
 
 Floats = NDArray[np.float64]
@@ -192,3 +196,16 @@ def adjoint(index: FeatureIndex, encoded: Encoded, node: Floats, edge: Floats, n
         part = node[:, y] if x < 0 else edge[:, x * n_states + y]
         gradient[f] = np.dot(values[held], part[token_of[held]])
     return gradient
+
+
+def chain_of(n_labels: int) -> LinearChain:
+    """A chain of plain labels L000, L001 …"""
+    return LinearChain(StateSpace.labels([f"L{y:03d}" for y in range(n_labels)]))
+
+
+def problem_for(
+    settings: Any, design: Design, n_labels: int, prior: Prior, *, fused: bool = True, **options: Any
+) -> Any:
+    """What an optimiser minimises."""
+    options = {**settings.requests(), **options}
+    return build(chain_of(n_labels), settings.needs, design, prior, fused=fused, **options)

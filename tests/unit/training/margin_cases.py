@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from fieldcraft.design import Design
 from fieldcraft.optimisers.cutting_plane import CuttingPlane
-from fieldcraft.optimisers.duality import DualOptimiser, DualProblem, DualRun
+from fieldcraft.optimisers.dual import DualOptimiser, DualRun
 from fieldcraft.optimisers.exponentiated_gradient import ExponentiatedGradient
 from fieldcraft.optimisers.frank_wolfe import FrankWolfe
 from fieldcraft.optimisers.smo import SMO
 from fieldcraft.priors import Gaussian
+from fieldcraft.problems import ChainDual
 from oracles import structured_margin
 from oracles.structured_margin import Constraints
 from unit.training import corpora
+from unit.training.corpora import problem_for
 
 Floats = NDArray[np.float64]
 STATES = 3
@@ -106,8 +108,8 @@ def least(given: Case) -> float:
     return found + float(np.sum((precision * mean**2)[~free]) / 2)
 
 
-def problem_of(method: DualOptimiser, given: Case, *, n_jobs: int = 1) -> DualProblem:
-    return method.problem(given.design, STATES, given.prior, n_jobs=n_jobs, **given.options)
+def problem_of(method: DualOptimiser, given: Case, *, n_jobs: int = 1) -> ChainDual:
+    return problem_for(method, given.design, STATES, given.prior, n_jobs=n_jobs, **given.options)
 
 
 def begun(method: DualOptimiser, given: Case, *, n_jobs: int = 1) -> DualRun:

@@ -11,7 +11,7 @@ from fieldcraft.design import Design
 from fieldcraft.objectives import resolve_objective
 from fieldcraft.priors import NoPrior, Prior
 from oracles.online import Example
-from unit.training.corpora import Floats, design_of, draw
+from unit.training.corpora import Floats, design_of, draw, problem_for
 
 S = 3
 
@@ -68,8 +68,8 @@ def begin(
     """A run of an optimiser from the case's weights."""
     chosen = resolve_objective(objective)
     names = [f"L{k:03d}" for k in range(S)]
-    problem = settings.problem(
-        case_.design, S, prior or NoPrior(), objective=chosen, costs=chosen.costs(names), **options
+    problem = problem_for(
+        settings, case_.design, S, prior or NoPrior(), objective=chosen, costs=chosen.costs(names), **options
     )
     run = settings.start(problem, case_.start)
     run.begin()

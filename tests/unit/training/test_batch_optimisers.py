@@ -24,9 +24,10 @@ from fieldcraft import (
     Gaussian,
     Laplacian,
 )
-from fieldcraft.optimisers.curvatures import curvatures
 from fieldcraft.optimisers.loop import Control, Loop
-from unit.training.corpora import EDGE, Floats, Loss, design_of, draw, plain, same
+from fieldcraft.problems.curvatures import curvatures
+from fieldcraft.problems.protocols import Gradient
+from unit.training.corpora import EDGE, Floats, Loss, chain_of, design_of, draw, plain, same
 
 EXACT: dict[str, Any] = {"max_iterations": 20_000, "tolerance": 1e-8, "objective_tolerance": -1.0}
 CASES: dict[str, Any] = {
@@ -89,7 +90,7 @@ def test_any_number_of_threads(corpus: Corpus, name: str) -> None:
     assert len(set(found)) == 1
 
 
-class Bounded:
+class Bounded(Gradient):
     """f = w A w / 2 - b w + sum log(1 + exp(w)) within bounds: a convex problem without a corpus."""
 
     def __init__(self, seed: int, n: int) -> None:
@@ -227,7 +228,7 @@ class TestConjugateGradient:
         lengths = rng.integers(0, 6, size=25)
         X, y = draw(rng, 3, lengths, n_names=9, per_token=2, edges=True, values=True)
         design = design_of(X, y, 3, edges=True)
-        found = curvatures(design, 3, Gaussian(variance=4.0))
+        found = curvatures(design, chain_of(3), Gaussian(variance=4.0))
         step = 1e-5
         for k in np.flatnonzero(~design.index.is_edge):
             there = np.zeros(len(found))

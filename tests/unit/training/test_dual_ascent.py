@@ -13,8 +13,8 @@ from fieldcraft.errors import InputError
 from fieldcraft.objectives import Likelihood
 from fieldcraft.optimisers.dual_ascent import EXACT_EVERY, DualAscentRun
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
-from fieldcraft.optimisers.problem import ChainProblem
-from unit.training.corpora import design_of, draw
+from fieldcraft.problems import ChainProblem
+from unit.training.corpora import chain_of, design_of, draw, problem_for
 from unit.training.margin_cases import STATES, Case, Floats, case, implied
 
 CASES = ("plain", "valued", "everything")
@@ -31,8 +31,8 @@ def likelihood(name: str) -> Case:
 
 
 def begun(given: Case, method: DualAscent = PATIENT, *, n_jobs: int = 1, start: Floats | None = None) -> Any:
-    problem = method.problem(
-        given.design, STATES, given.prior, objective=Likelihood(), n_jobs=n_jobs, **given.options
+    problem = problem_for(
+        method, given.design, STATES, given.prior, objective=Likelihood(), n_jobs=n_jobs, **given.options
     )
     run = method.start(problem, np.zeros(problem.n_variables) if start is None else start)
     run.begin()
@@ -42,7 +42,7 @@ def begun(given: Case, method: DualAscent = PATIENT, *, n_jobs: int = 1, start: 
 def exact(given: Case) -> Outcome:
     """The optimum by L-BFGS."""
     settings = LBFGS(max_iterations=5000, tolerance=1e-10, objective_tolerance=0.0)
-    problem = ChainProblem(given.design, STATES, given.prior, **given.options)
+    problem = ChainProblem(chain_of(STATES), given.design, given.prior, **given.options)
     return Loop(settings.start(problem, np.zeros(problem.n_variables)), Control()).go()
 
 
@@ -145,7 +145,7 @@ def test_memory_is_stated_beforehand_and_refused_beyond_the_budget() -> None:
     assert bytes_ == 4 * 16 * (1000 + 10 * 16) + 8 * 10
     X, y = draw(np.random.default_rng(0), 40, [2] * 200, n_names=3)
     method = replace(PATIENT, budget=1)
-    problem = method.problem(design_of(X, y, 40), 40, Gaussian(), objective=Likelihood())
+    problem = problem_for(method, design_of(X, y, 40), 40, Gaussian(), objective=Likelihood())
     with pytest.raises(InputError, match=r"dual_ascent needs \d+ MB .* budget of 1 MB; raise it"):
         method.start(problem, np.zeros(problem.n_variables))
 

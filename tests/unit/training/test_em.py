@@ -12,9 +12,9 @@ from fieldcraft.design import Design, build_design, encode_partial
 from fieldcraft.features.free import FreeFeatures
 from fieldcraft.objectives import MarginalLikelihood
 from fieldcraft.optimisers.loop import Control, Loop
-from fieldcraft.optimisers.problem import ChainProblem
 from fieldcraft.priors import ElasticNet, Gaussian, Prior
-from unit.training.corpora import draw
+from fieldcraft.problems import ChainProblem
+from unit.training.corpora import chain_of, draw
 
 LABELS = [f"L{k:03d}" for k in range(4)]
 
@@ -44,7 +44,7 @@ def design_of(X: list[Any], y: list[list[Any]]) -> Design:
 
 
 def problem_of(design: Design, prior: Prior, *, n_jobs: int = 1) -> ChainProblem:
-    return ChainProblem(design, 4, prior, objective=MarginalLikelihood(), n_jobs=n_jobs)
+    return ChainProblem(chain_of(4), design, prior, objective=MarginalLikelihood(), n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("steps", [1, 3, 10])

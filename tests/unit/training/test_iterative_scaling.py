@@ -14,9 +14,9 @@ from fieldcraft import GIS, IIS, LBFGS, ChainCRF, FieldcraftError, Gaussian
 from fieldcraft.design import Design
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.optimisers.loop import Control, Loop
-from fieldcraft.optimisers.scaling_problem import ScalingProblem, largest_totals
 from fieldcraft.priors import NoPrior, Prior
-from unit.training.corpora import EDGE, Floats, design_of, draw, fused, plain, same
+from fieldcraft.problems.scaling import ScalingProblem, largest_totals
+from unit.training.corpora import EDGE, Floats, chain_of, design_of, draw, fused, plain, problem_for, same
 
 PLAIN: dict[str, Any] = {"stretch": 1.0, "tolerance": 0.0, "objective_tolerance": -1.0}
 
@@ -80,7 +80,7 @@ def expected_by_hand(design: Design, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def iterate(settings: Any, design: Design, prior: Prior, n: int) -> Any:
-    problem = settings.problem(design, 3, prior)
+    problem = problem_for(settings, design, 3, prior)
     run = settings.start(problem, np.zeros(problem.n_variables))
     run.begin()
     for _ in range(n):
@@ -92,14 +92,14 @@ def test_totals() -> None:
     for values in (True, False):
         X, y = corpus(values=values)
         design = design_of(X, y, 3, edges=True)
-        same(largest_totals(design, 3, None, 1), totals_by_hand(design))
+        same(largest_totals(chain_of(3), design, None, 1), totals_by_hand(design))
 
 
 def test_a_mask_lowers_totals() -> None:
     design = design_of(*corpus(), 3, edges=True)
     mask = np.arange(len(design.index)) % 3 > 0
     same(
-        largest_totals(design, 3, mask, 1),
+        largest_totals(chain_of(3), design, mask, 1),
         totals_by_hand(Design(design.encoded, design.gold, design.index.select(mask))),
     )
 
@@ -167,7 +167,7 @@ def test_parts_add_up() -> None:
     costs = np.random.default_rng(1).gamma(1.0, size=40)
     whole = fused(design, 3, w, sequence_weights=costs)
     for n_parts in (1, 3, 100):
-        problem = ScalingProblem(design, 3, NoPrior(), n_parts=n_parts, sequence_weights=costs)
+        problem = ScalingProblem(chain_of(3), design, NoPrior(), n_parts=n_parts, sequence_weights=costs)
         gradient = np.empty(len(w))
         assert problem.value_and_gradient(w, gradient) == pytest.approx(whole.value, rel=1e-12)
         same(gradient, whole.gradient)
@@ -181,7 +181,9 @@ class TestNeverDown:
     def test_the_bound_holds(self, kind: Any, prior: Any) -> None:
         """The plain method's steps never need to be cut: one evaluation each, each of them lower."""
         design = design_of(*corpus(n=30), 3, edges=True)
-        run = kind(**PLAIN).start(kind().problem(design, 3, prior or NoPrior()), np.zeros(len(design.index)))
+        run = kind(**PLAIN).start(
+            problem_for(kind(), design, 3, prior or NoPrior()), np.zeros(len(design.index))
+        )
         run.begin()
         values = [run.value]
         for _ in range(60):
@@ -194,7 +196,7 @@ class TestNeverDown:
         X, y = corpus(n=30)
         crf = ChainCRF(prior=prior, edge_prefix=EDGE)
         if kind is Finest:
-            problem = kind().problem(design_of(X, y, 3, edges=True), 3, prior or NoPrior())
+            problem = problem_for(kind(), design_of(X, y, 3, edges=True), 3, prior or NoPrior())
             log = Loop(kind().start(problem, np.zeros(problem.n_variables)), Control()).go().records
         else:
             log = crf.set_params(optimiser=kind(max_iterations=300)).fit(X, y).training_log_

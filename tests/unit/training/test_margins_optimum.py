@@ -11,8 +11,9 @@ from fieldcraft.objectives import Likelihood
 from fieldcraft.optimisers.exponentiated_gradient import ExponentiatedGradient
 from fieldcraft.optimisers.lbfgs import LBFGS
 from fieldcraft.optimisers.loop import Control, Loop
-from fieldcraft.optimisers.problem import ChainProblem
+from fieldcraft.problems import ChainProblem
 from oracles import structured_margin
+from unit.training.corpora import chain_of, problem_for
 from unit.training.margin_cases import METHODS, STATES, begun, case, least, programme
 
 CASES = ("plain", "valued", "everything")
@@ -58,9 +59,11 @@ def test_exponentiated_gradient_reaches_the_likelihoods_optimum(name: str) -> No
     given = case(name)
     exact = LBFGS(tolerance=1e-9, objective_tolerance=0.0)
     start = np.zeros(len(given.design.index))
-    expected = Loop(exact.start(ChainProblem(given.design, STATES, given.prior), start), Control()).go()
+    expected = Loop(
+        exact.start(ChainProblem(chain_of(STATES), given.design, given.prior), start), Control()
+    ).go()
     method = ExponentiatedGradient(gap=1e-8)
-    problem = method.problem(given.design, STATES, given.prior, objective=Likelihood())
+    problem = problem_for(method, given.design, STATES, given.prior, objective=Likelihood())
     run = method.start(problem, start)
     Loop(run, Control()).go()
     assert run.dual <= expected.objective * (1 + 1e-12)

@@ -9,7 +9,7 @@ import pytest
 from experiments import ocr_letters
 
 import fieldcraft as fc
-from fieldcraft.optimisers.duality import DualOptimiser
+from fieldcraft.optimisers.dual import DualOptimiser
 from fieldcraft.optimisers.frank_wolfe import FrankWolfe
 from fieldcraft.optimisers.smo import SMO
 

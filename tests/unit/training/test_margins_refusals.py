@@ -10,12 +10,12 @@ import pytest
 
 from fieldcraft.errors import InputError
 from fieldcraft.optimisers.cutting_plane import CuttingPlane
-from fieldcraft.optimisers.duality import DualOptimiser
+from fieldcraft.optimisers.dual import DualOptimiser
 from fieldcraft.optimisers.exponentiated_gradient import ExponentiatedGradient
 from fieldcraft.optimisers.frank_wolfe import FrankWolfe
 from fieldcraft.optimisers.smo import SMO
 from fieldcraft.priors import ElasticNet, Gaussian, Laplacian, NoPrior, Prior
-from unit.training.corpora import design_of, draw
+from unit.training.corpora import design_of, draw, problem_for
 from unit.training.margin_cases import METHODS, STATES, Case, begun, case
 
 
@@ -45,12 +45,12 @@ def test_good_settings_pass(method: str) -> None:
 @pytest.mark.parametrize("prior", [NoPrior(), Laplacian(scale=1.0), ElasticNet(scale=1.0, variance=1.0)])
 def test_priors_without_a_dual(prior: Prior) -> None:
     with pytest.raises(InputError, match="a dual needs a Gaussian penalty on every weight"):
-        FrankWolfe().problem(case("plain").design, STATES, prior)
+        problem_for(FrankWolfe(), case("plain").design, STATES, prior)
 
 
 def test_weights_without_penalty() -> None:
     with pytest.raises(InputError, match="finite variances"):
-        SMO().problem(case("plain").design, STATES, Gaussian(variance=np.inf))
+        problem_for(SMO(), case("plain").design, STATES, Gaussian(variance=np.inf))
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "one slack"])
@@ -76,7 +76,7 @@ def test_more_memory_than_the_budget(method: str) -> None:
     given = Case(design_of(X, y, 40), {}, Gaussian())
     small = replace(METHODS[method], budget=1)  # type: ignore[call-arg]
     with pytest.raises(InputError, match=rf"{small.name} needs \d+ MB .* budget of 1 MB; raise it"):
-        small.start(small.problem(given.design, 40, given.prior), np.zeros(0))
+        small.start(problem_for(small, given.design, 40, given.prior), np.zeros(0))
 
 
 @pytest.mark.parametrize("method", METHODS)

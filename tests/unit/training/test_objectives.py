@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from fieldcraft.design import Design
 from fieldcraft.errors import FieldcraftError
 from fieldcraft.objectives import OBJECTIVES, Likelihood, Margin, SoftmaxMargin, resolve_objective
-from fieldcraft.optimisers.problem import ChainProblem
 from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import NoPrior
+from fieldcraft.problems import ChainProblem
 from fieldcraft.structures.states import StateSpace
-from unit.training.corpora import Floats, Loss, adjoint, design_of, draw, same
+from unit.training.corpora import Floats, Loss, adjoint, chain_of, design_of, draw, same
 
 NAMES = sorted(OBJECTIVES)
 KINDS = [
@@ -51,8 +51,8 @@ class Case:
 
     def problem(self, *, n_jobs: int = 1) -> ChainProblem:
         problem = ChainProblem(
+            chain_of(self.n_labels),
             self.design,
-            self.n_labels,
             NoPrior(),
             objective=self.objective,
             costs=self.objective.costs(self.n_labels),
@@ -147,7 +147,7 @@ def test_a_start_that_overflows_names_the_sequence() -> None:
     rng = np.random.default_rng(0)
     X, y = draw(rng, 3, [4, 900, 5])
     design = design_of(X, y, 3, features="all")
-    problem = ChainProblem(design, 3, NoPrior(), objective=resolve_objective("exponential"))
+    problem = ChainProblem(chain_of(3), design, NoPrior(), objective=resolve_objective("exponential"))
     with pytest.raises(FieldcraftError, match="sequence 1: 1 / p.*use objective='pointwise_exponential'"):
         problem.value_and_gradient(np.zeros(len(design.index)), np.empty(len(design.index)))
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fieldcraft import BoundedLBFGS, ChainCRF, Inequality
-from fieldcraft.optimisers.problem import ChainProblem
-from fieldcraft.optimisers.split import SplitProblem
-from unit.training.corpora import design_of, draw, same
+from fieldcraft.problems import ChainProblem
+from fieldcraft.problems.split_variables import SplitProblem
+from unit.training.corpora import chain_of, design_of, draw, same
 
 N_LABELS = 4
 SHORT = BoundedLBFGS(max_iterations=14)
@@ -25,7 +25,7 @@ def corpus(seed: int = 1) -> tuple[list[Any], list[list[str]]]:
 
 
 def problem(prior: Any = PRIOR, bounds: Any = FREE, **options: Any) -> SplitProblem:
-    plain = ChainProblem(design_of(*corpus(), N_LABELS), N_LABELS, prior, **options)
+    plain = ChainProblem(chain_of(N_LABELS), design_of(*corpus(), N_LABELS), prior, **options)
     return SplitProblem(plain, bounds)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from fieldcraft import LBFGS, OWLQN, ChainCRF, FieldcraftError, Gaussian, Laplacian
 from fieldcraft.optimisers.loop import Control, Loop, Record
+from fieldcraft.problems.protocols import Gradient
 from unit.training.corpora import Floats, draw
 
 ENDLESS: dict[str, Any] = {
@@ -25,7 +26,7 @@ def corpus() -> tuple[list[Any], list[list[str]]]:
     return draw(rng, 4, rng.integers(1, 12, size=60), n_names=20)
 
 
-class Bowl:
+class Bowl(Gradient):
     """f = sum curvature (w - centre)^2 / 2: a problem without a corpus."""
 
     def __init__(self, curvature: Floats, centre: Floats) -> None:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft.optimisers.problem import ChainProblem
+from fieldcraft.problems.protocols import Gradient
 
 Floats = NDArray[np.float64]
 
 
 class SplitProblem:
-    """A chain problem with an absolute-value penalty, over the two parts of its weights.
+    """A problem with an absolute-value penalty, over the two parts of its weights.
 
     Parameters
     ----------
@@ -25,20 +25,20 @@ class SplitProblem:
     bounds : (lower, upper) of the weights, each of length 1 or F
     """
 
-    def __init__(self, plain: ChainProblem, bounds: tuple[Floats, Floats]) -> None:
+    def __init__(self, plain: Gradient, bounds: tuple[Floats, Floats]) -> None:
         if plain.l1 is None:
             raise ValueError("there is no absolute-value part to split")
         self.plain, self.n_jobs = plain, plain.n_jobs
+        self.mask: NDArray[np.bool_] | None = None
         self.l1: tuple[Floats, Floats] | None = plain.l1
         self.n_weights = plain.n_variables
         self.n_variables = 2 * self.n_weights
         lower, upper = (np.broadcast_to(bound, self.n_weights) for bound in bounds)
-        self.bounds = (
+        self.part_bounds = (
             np.maximum(np.concatenate([lower, -upper]), 0.0),
             np.maximum(np.concatenate([upper, -lower]), 0.0),
         )
-        curved = plain.curvatures
-        self.curvatures = None if curved is None else np.concatenate([curved, curved])
+        self.bounds: tuple[Floats, Floats] | None = self.part_bounds
         self._strengths = plain.l1
         self._gradient = np.empty(self.n_weights)
 
@@ -67,3 +67,13 @@ class SplitProblem:
         """The value has it already."""
         del parts
         return 0.0
+
+    def curvatures(self) -> Floats | None:
+        """[2 F] those of the weights, twice."""
+        curved = self.plain.curvatures()
+        return None if curved is None else np.concatenate([curved, curved])
+
+    def first_step(self, gradient: Floats, out: Floats) -> bool:
+        """The bounds of the parts make the first step short: none is offered."""
+        del gradient, out
+        return False

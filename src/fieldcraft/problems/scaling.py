@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft import _core
 from fieldcraft.design import Design
-from fieldcraft.errors import InputError
+from fieldcraft.errors import FieldcraftError, InputError
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.optimisers.problem import ChainProblem
 from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import NoPrior, Prior
-from fieldcraft.structures import queries
+from fieldcraft.problems.chain import ChainProblem
+from fieldcraft.problems.penalised import Penalised, Reduce
+from fieldcraft.structures.linear_chain import LinearChain
 
 Floats = NDArray[np.float64]
 
 
-class ScalingProblem:
+class ScalingProblem(Penalised):
     """Penalised likelihood in parts.
 
     Parameters
@@ -37,62 +37,60 @@ class ScalingProblem:
 
     def __init__(
         self,
+        structure: LinearChain,
         design: Design,
-        n_states: int,
         prior: Prior,
         *,
         n_parts: int,
         sequence_weights: Floats | None = None,
         mask: NDArray[np.bool_] | None = None,
         n_jobs: int = 1,
+        reduce: Reduce | None = None,
         **options: Any,
     ) -> None:
         refuse_negative(design.encoded)
-        n = self.n_variables = len(design.index)
-        self.n_jobs, self.mask = n_jobs, mask
-        self.l1, self.quadratic = prior.l1_part(n), prior.quadratic_part(n)
-        totals = largest_totals(design, n_states, mask, n_jobs)  # [N]
+        super().__init__(len(design.index), prior, mask=mask, n_jobs=n_jobs, reduce=reduce)
+        totals = largest_totals(structure, design, mask, n_jobs)  # [N]
         groups = _groups(totals, n_parts)
         self.totals = np.array([max(totals[rows].max(initial=0.0), 1e-300) for rows in groups])  # [B]
         self._parts = []
         for rows in groups:
             weights = None if sequence_weights is None else sequence_weights[rows]
-            part = _part(design, rows)
             self._parts.append(
-                ChainProblem(part, n_states, NoPrior(), sequence_weights=weights, n_jobs=n_jobs, **options)
+                ChainProblem(
+                    structure,
+                    _part(design, rows),
+                    NoPrior(),
+                    sequence_weights=weights,
+                    n_jobs=n_jobs,
+                    **options,
+                )
             )
-        counts = [part.empirical for part in self._parts]
-        self.empirical: Floats = np.sum(counts, axis=0)  # [F]
-        self.expected = np.zeros((len(groups), n))  # [B, F] of the weights evaluated last
-        self._counts = counts
+        self._counts = [part.empirical for part in self._parts]
+        self.empirical: Floats = np.sum(self._counts, axis=0)  # [F]
+        self.expected = np.zeros((len(groups), self.n_variables))  # [B, F] of the weights evaluated last
 
-    def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
-        """f(w) and its gradient; ``expected`` is renewed."""
+    def loss(self, weights: Floats, gradient: Floats) -> float:
+        """The likelihood's part; ``expected`` is renewed."""
         value = 0.0
         gradient[:] = 0.0
         for part, counts, expected in zip(self._parts, self._counts, self.expected):
-            value += part.value_and_gradient(weights, expected)
+            value += part.loss(weights, expected)
             gradient += expected
             expected += counts
-        if self.quadratic is not None:
-            value += _core.gaussian(weights, *self.quadratic, gradient, self.n_jobs)
-        if self.mask is not None:
-            gradient[~self.mask] = 0.0
-        return float(value)
+        return value
 
-    def l1_value(self, weights: Floats) -> float:
-        """Iterative scaling has no absolute-value part."""
-        del weights
-        return 0.0
+    def overflow(self, weights: Floats) -> FieldcraftError:
+        return self._parts[0].overflow(weights)
 
 
 def largest_totals(
-    design: Design, n_states: int, mask: NDArray[np.bool_] | None, n_jobs: int
-) -> NDArray[np.float64]:
+    structure: LinearChain, design: Design, mask: NDArray[np.bool_] | None, n_jobs: int
+) -> Floats:
     """[N] T(x) of each sequence."""
     ones = np.ones(len(design.index)) if mask is None else mask.astype(np.float64)
-    potentials = ChainWeights.of(design.index, ones, n_states).apply(design.encoded)
-    return queries.score(potentials, queries.viterbi(potentials, n_jobs), n_jobs)
+    scorer = ChainWeights.of(design.index, ones, structure.n_states)
+    return structure.using(n_jobs).argmax(scorer.potentials(design.encoded))[1]
 
 
 def _groups(totals: Floats, n_parts: int) -> list[NDArray[np.int64]]:
@@ -111,7 +109,7 @@ def _part(design: Design, rows: NDArray[np.int64]) -> Design:
 
 
 def refuse_negative(encoded: Encoded) -> None:
-    """Iterative scaling is for features that are nowhere negative."""
+    """InputError for feature values below zero, which iterative scaling cannot use."""
     if encoded.values is None or not len(encoded.values) or encoded.values.min() >= 0:
         return
     at = int(np.flatnonzero(encoded.values < 0)[0])

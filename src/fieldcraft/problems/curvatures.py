@@ -10,31 +10,34 @@ from numpy.typing import NDArray
 from fieldcraft.design import Design
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.priors import Prior
+from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 PIECE = 1 << 22  # attributes that are looked at together
 
 
-def curvatures(design: Design, n_states: int, prior: Prior) -> Floats:
+def curvatures(design: Design, structure: Structure, prior: Prior) -> Floats:
     """[F] the diagonal of the likelihood's Hessian at zero weights, and the prior's.
 
-    There all labelings are alike and positions independent: a position with the feature's observation adds
-    value^2 p (1 - p), p = 1 / labels, or 1 / labels^2 for a pair (pairs that share a token are taken for
-    independent, which they are not quite).
+    There all labellings are equally probable and positions independent: a position with the feature's
+    observation adds value^2 p (1 - p), where 1 / p is the number of configurations of the feature's part:
+    labels, or label pairs (pairs that share a token are treated as independent, which they are not quite).
     """
     index, encoded = design.index, design.encoded
     firsts = encoded.offsets[:-1][np.diff(encoded.offsets) > 0]  # tokens that no step leads to
     whole, without = _squares(encoded, index.n_attributes, firsts)
     without[-1] = len(design.gold) - len(firsts)  # features without attribute look at the last entry
-    share = np.where(index.is_edge, 1.0 / n_states**2, 1.0 / n_states)
+    tables = structure.configurations()
+    share = np.full(len(index), 1.0 / len(tables["node"]))
+    share[index.is_edge] = 1.0 / len(tables.get("edge", [0]))
     mass = np.where(index.is_edge, without[index.attribute], whole[index.attribute])
-    found: Floats = np.maximum(mass * share * (1.0 - share), 1e-3)
+    diagonal: Floats = np.maximum(mass * share * (1.0 - share), 1e-3)
     quadratic = prior.quadratic_part(len(index))
-    return found if quadratic is None else found + quadratic[1]
+    return diagonal if quadratic is None else diagonal + quadratic[1]
 
 
 def crowd(design: Design) -> float:
-    """How many features of one labeling meet in a token: its attributes, a transition in and one out.
+    """How many features of one labelling meet in a token: its attributes, a transition in and one out.
 
     Moved together they may bend the loss so many times as much as the diagonal says.
     """
@@ -54,13 +57,3 @@ def _squares(encoded: Encoded, n: int, firsts: NDArray[Any]) -> tuple[Floats, Fl
     begin, lengths = encoded.token_ptr[firsts], np.diff(encoded.token_ptr)[firsts]
     inside = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return whole, whole - summed(np.repeat(begin, lengths) + inside)
-
-
-def metric_of(problem: Any) -> Floats | None:
-    """[F] how far to step along each weight, up to a factor: 1 / sqrt(curvature); None where it is not known.
-
-    The square root stands between one size for all and the curvature itself, which is that of zero weights
-    and shrinks while they grow.
-    """
-    curved: Floats | None = getattr(problem, "curvatures", None)
-    return None if curved is None else 1.0 / np.sqrt(curved)

@@ -1,0 +1,85 @@
+"""Training problems: what an optimiser minimises, built for a structure.
+
+An optimiser names the protocol that it needs (protocols.py). A structure with native code for a protocol has
+a row in FUSED; every other structure gets the composed problem, which needs no more than its operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fieldcraft.design import Design
+from fieldcraft.errors import InputError
+from fieldcraft.priors import Prior
+from fieldcraft.problems.chain import ChainProblem
+from fieldcraft.problems.composed import ComposedProblem
+from fieldcraft.problems.dual import ChainDual
+from fieldcraft.problems.penalised import check_mask, check_weights, release_memory
+from fieldcraft.problems.scaling import ScalingProblem
+from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.structure import Structure
+
+Builder = Callable[..., Any]
+COMPOSED: dict[str, Builder] = {"gradient": ComposedProblem, "passes": ComposedProblem}
+FUSED: dict[type[Structure], Mapping[str, Builder]] = {
+    LinearChain: {
+        "gradient": ChainProblem,
+        "expectation": ChainProblem,
+        "passes": ChainProblem,
+        "dual": ChainDual,
+        "scaling": ScalingProblem,
+    }
+}
+
+
+def offers(structure: Structure, *, fused: bool = True) -> Mapping[str, Builder]:
+    """The protocols that a structure's problems follow, each with its class."""
+    native = FUSED.get(type(structure), {}) if fused and _is_plain(structure) else {}
+    return {**COMPOSED, **native}
+
+
+def build(
+    structure: Structure, needs: str, design: Design, prior: Prior, *, fused: bool = True, **options: Any
+) -> Any:
+    """The training problem of a design that follows the protocol ``needs``.
+
+    Parameters
+    ----------
+    structure : what the potentials are for
+    needs : "gradient", "expectation", "passes", "dual" or "scaling"
+    design : encoded corpus with its feature index and gold labels
+    prior : penalty on the weights
+    fused : use native code written for the structure where there is any; without, the composed problem
+    options : objective, costs, label_weights, sequence_weights, mask, n_jobs, reduce, and what the optimiser
+        asks for (``Optimiser.requests``)
+    """
+    builders = offers(structure, fused=fused)
+    if needs not in builders:
+        raise InputError(
+            f"the structure {structure.name} offers no {needs} problem, only {', '.join(builders)}; "
+            "choose an optimiser that needs one of these, e.g. 'lbfgs' or 'sgd'"
+        )
+    objective = options.get("objective")
+    if objective is not None:
+        objective.check(structure)
+    return builders[needs](structure, design, prior, **options)
+
+
+def _is_plain(structure: Structure) -> bool:
+    return not isinstance(structure, LinearChain) or structure.states.is_plain
+
+
+__all__ = [
+    "COMPOSED",
+    "FUSED",
+    "ChainDual",
+    "ChainProblem",
+    "ComposedProblem",
+    "ScalingProblem",
+    "build",
+    "check_mask",
+    "check_weights",
+    "offers",
+    "release_memory",
+]

@@ -1,0 +1,199 @@
+"""The training problem of any structure: design -> potentials -> structure -> objective -> adjoint.
+
+    f(w) = sum over blocks of sequences of objective(structure, potentials(w), gold) + penalties
+
+The corpus is cut into blocks of about BLOCK positions, by the corpus alone. Threads work on blocks; each
+block's gradient covers the weights that it looks at, and the blocks are added in their order: the result has
+the same bits for any number of threads.
+
+Layout: a block has a sparse map between weights and numbers per position and label configuration
+(potentials.BlockMap); ``structure.expand`` and ``collapse`` lead from configurations to potentials and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+from fieldcraft.design import Design
+from fieldcraft.errors import FieldcraftError, InputError
+from fieldcraft.objectives import Likelihood, Objective
+from fieldcraft.objectives.objective import Evaluated
+from fieldcraft.potentials import BlockMap, FeatureTable, Parts
+from fieldcraft.priors import Prior
+from fieldcraft.problems.curvatures import crowd, curvatures
+from fieldcraft.problems.penalised import Penalised, Reduce
+from fieldcraft.structures.structure import Structure
+
+Floats = NDArray[np.float64]
+BLOCK = 2000  # positions
+
+
+class Block(NamedTuple):
+    """Some sequences with what their loss depends on."""
+
+    first: int  # number of the first sequence
+    map: BlockMap
+    gold: NDArray[Any]
+    weights: Floats | None  # [N] of the sequences
+
+
+class ComposedProblem(Penalised):
+    """Penalised loss of any structure over a design; offers Gradient and Passes.
+
+    Parameters
+    ----------
+    structure : operations on potentials
+    others : as for ChainProblem
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        design: Design,
+        prior: Prior,
+        *,
+        objective: Objective | None = None,
+        costs: Floats | None = None,
+        label_weights: Floats | None = None,
+        sequence_weights: Floats | None = None,
+        mask: NDArray[np.bool_] | None = None,
+        n_jobs: int = 1,
+        reduce: Reduce | None = None,
+        curved: bool = False,
+    ) -> None:
+        del costs  # the objective knows them
+        self.structure = structure.using(1)
+        self.objective: Objective = Likelihood() if objective is None else objective
+        self.objective.check(structure)
+        super().__init__(
+            len(design.index),
+            prior,
+            mask=mask,
+            n_jobs=n_jobs,
+            reduce=reduce,
+            curvatures=curvatures(design, structure, prior) if curved else None,
+            crowd=crowd(design),
+        )
+        self.n_sequences = design.n_sequences
+        self._label_weights, self._sequence_weights = label_weights, sequence_weights
+        self._table = FeatureTable(design.index, structure.configurations())
+        self._encoded, self._gold = design.encoded, self._gold_of(design)
+        self._blocks = [self._block(a, b) for a, b in _cuts(design.encoded.offsets)]
+        self._sequences: dict[int, Block] = {}  # blocks of one sequence, made when it is first visited
+        self._passes: Any = None
+
+    def _gold_of(self, design: Design) -> NDArray[Any]:
+        structure = self.structure
+        labels: NDArray[Any] = design.gold
+        if design.partial is not None:
+            labels = design.partial.allowed(len(structure.labels))
+        gold = structure.gold(labels)
+        if gold.ndim == 2 and not self.objective.partial:
+            raise InputError(
+                f"{self.objective.name} needs one state per label, and this {structure.name} has "
+                f"{structure.n_states} states for {len(structure.labels)} labels; "
+                "use objective='marginal_likelihood'"
+            )
+        return gold
+
+    def _block(self, first: int, last: int) -> Block:
+        rows = np.arange(first, last)
+        weights = None if self._sequence_weights is None else self._sequence_weights[first:last]
+        encoded = self._encoded.take(rows)
+        gold = self._gold[self._encoded.tokens_of(rows)]
+        return Block(first, BlockMap(self._table, encoded), gold, weights)
+
+    def evaluate(self, block: Block, weights: Floats, scale: float = 1.0) -> Evaluated:
+        """Loss and gradient in potential space of a block, at scale * weights."""
+        classes = block.map.apply(weights)
+        if scale != 1.0:
+            classes = Parts({name: scale * array for name, array in classes.arrays.items()}, classes.offsets)
+        potentials = self.structure.expand(classes)
+        return self.objective.evaluate(
+            self.structure, potentials, block.gold, block.weights, self._label_weights
+        )
+
+    def _slope(self, block: Block, weights: Floats) -> tuple[float, Floats]:
+        result = self.evaluate(block, weights)
+        return float(result.value.sum()), block.map.adjoint(self.structure.collapse(result.gradient))
+
+    def loss(self, weights: Floats, gradient: Floats) -> float:
+        gradient[:] = 0.0
+        total = 0.0
+        for block, (value, slope) in zip(self._blocks, self._slopes(weights)):
+            total += value
+            gradient[block.map.features] += slope
+        return total
+
+    def _slopes(self, weights: Floats) -> Iterator[tuple[float, Floats]]:
+        if self.n_jobs == 1 or len(self._blocks) == 1:
+            yield from (self._slope(block, weights) for block in self._blocks)
+            return
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            yield from pool.map(lambda block: self._slope(block, weights), self._blocks)
+
+    def overflow(self, weights: Floats) -> FieldcraftError:
+        """Names the first sequence whose loss is not finite, or the largest where only the sum is not."""
+        losses = np.concatenate([self.evaluate(block, weights).value for block in self._blocks])
+        return self.objective.overflow(int(np.argmax(np.where(np.isfinite(losses), losses, np.inf))))
+
+    # -- one sequence at a time -----------------------------------------------------------------------
+
+    def passes(self) -> Any:
+        """The core's update rules call back for one sequence's loss and sparse gradient."""
+        if self._passes is None:
+            zero = np.zeros(self.n_variables)
+            sizes = [len(self._sequence_loss(i, zero, 1.0)[2]) for i in range(self.n_sequences)]
+            self._passes = _core.callback_passes(
+                self.n_variables,
+                self._sequence_weights,
+                np.array(sizes, np.int64),
+                self._sequence_loss,
+                self._sequence_adjoint,
+            )
+        return self._passes
+
+    def remembered_bytes(self) -> int:
+        zero = np.zeros(self.n_variables)
+        return 4 * sum(len(self._sequence_loss(i, zero, 1.0)[2]) for i in range(self.n_sequences))
+
+    def _sequence(self, i: int) -> Block:
+        if i not in self._sequences:
+            self._sequences[i] = self._block(i, i + 1)
+        return self._sequences[i]
+
+    def _sequence_loss(self, i: int, field: Floats, scale: float) -> tuple[float, int, Floats]:
+        """Weighted loss of a sequence at scale * field, wrong positions, and the flat gradient."""
+        result = self.evaluate(self._sequence(i), field, scale)
+        gradient = result.gradient
+        flat = np.concatenate([gradient[name].ravel() for name in self.structure.parts])
+        return float(result.value[0]), int(np.count_nonzero(gradient["node"].any(axis=1))), flat
+
+    def _sequence_adjoint(self, i: int, flat: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """Weights and their gradients that a flat gradient of a sequence stands for."""
+        block = self._sequence(i)
+        shapes = self._shapes(block)
+        cuts = np.cumsum([rows * width for rows, width in shapes])[:-1]
+        arrays = [part.reshape(shape) for part, shape in zip(np.split(flat, cuts), shapes)]
+        gradient = Parts(dict(zip(self.structure.parts, arrays)), block.map.offsets)
+        return block.map.features, block.map.adjoint(self.structure.collapse(gradient))
+
+    def _shapes(self, block: Block) -> list[tuple[int, int]]:
+        potentials = self.structure.expand(block.map.apply(np.zeros(self.n_variables)))
+        rows = {name: int(self.structure.row_offsets(potentials, name)[-1]) for name in self.structure.parts}
+        return [(rows[name], potentials[name].shape[-1]) for name in self.structure.parts]
+
+
+def _cuts(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """First and last sequence of each block: at most BLOCK positions, or one longer sequence."""
+    first = 0
+    for i in range(1, len(offsets)):
+        if i == len(offsets) - 1 or offsets[i + 1] - offsets[first] > BLOCK:
+            yield first, i
+            first = i

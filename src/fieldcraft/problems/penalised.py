@@ -1,0 +1,150 @@
+"""What all training problems share: a loss of the data plus the parts of a prior.
+
+    f(w) = loss(w) + smooth penalties,    F(w) = f(w) + sum above max(w, 0) + below max(-w, 0)
+
+``value_and_gradient`` is the smooth part f; the absolute-value part is given as strengths, because it has
+no gradient at zero. A feature mask keeps weights at zero; ``reduce`` adds up values and gradients of
+several processes (identity here).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+from fieldcraft.errors import FieldcraftError, InputError
+from fieldcraft.priors import Prior
+
+Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+Reduce = Callable[[float, Floats], tuple[float, Floats]]
+
+
+class Penalised:
+    """A loss with a prior; subclasses write ``loss`` and ``overflow``.
+
+    Parameters
+    ----------
+    n_variables : number of weights
+    prior : penalty on the weights
+    mask : [F] True where a weight may differ from zero
+    curvatures : [F] about the diagonal of the Hessian at zero weights, prior included; None if not needed
+    crowd : how many features bend the loss together (curvatures.py)
+    """
+
+    def __init__(
+        self,
+        n_variables: int,
+        prior: Prior,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        n_jobs: int = 1,
+        reduce: Reduce | None = None,
+        curvatures: Floats | None = None,
+        crowd: float = 1.0,
+    ) -> None:
+        self.n_variables, self.n_jobs, self.mask = n_variables, n_jobs, mask
+        self.l1 = prior.l1_part(n_variables)
+        self.bounds = prior.bounds_part(n_variables)
+        self._quadratic = prior.quadratic_part(n_variables)
+        self._smooth = prior.smooth_part(n_variables)
+        self._reduce = reduce
+        self._curvatures, self._crowd = curvatures, crowd
+        self._finite = False  # was a value finite yet
+
+    def loss(self, weights: Floats, gradient: Floats) -> float:
+        """The data's part; its gradient is written into ``gradient``."""
+        raise NotImplementedError
+
+    def overflow(self, weights: Floats) -> FieldcraftError:
+        """The error for a loss that is not finite at weights where training begins."""
+        raise NotImplementedError
+
+    def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
+        """f(w); the gradient is written into ``gradient``."""
+        value = self.reduced_loss(weights, gradient)
+        if self._quadratic is not None:
+            value += _core.gaussian(weights, *self._quadratic, gradient, self.n_jobs)
+        if self._smooth is not None:
+            value += self._smooth(weights, gradient)
+        if self.mask is not None:
+            gradient[~self.mask] = 0.0
+        return float(value)
+
+    def reduced_loss(self, weights: Floats, gradient: Floats) -> float:
+        """``loss`` over all processes; an error where the first one is not finite."""
+        value = self.loss(weights, gradient)
+        if not (self._finite or math.isfinite(value)):
+            raise self.overflow(weights)
+        self._finite = True  # from here on a search that went too far turns back by itself
+        if self._reduce is not None:
+            value, gradient[:] = self._reduce(value, gradient)
+        return value
+
+    def l1_value(self, weights: Floats) -> float:
+        """The absolute-value part of the penalty."""
+        return 0.0 if self.l1 is None else float(_core.l1_norm(weights, *self.l1, self.n_jobs))
+
+    @property
+    def quadratic(self) -> Pair:
+        """(mean, precision) of the quadratic part; zeros without."""
+        return (np.zeros(1), np.zeros(1)) if self._quadratic is None else self._quadratic
+
+    def penalty(self, weights: Floats) -> float:
+        """The quadratic and the absolute-value part of the objective."""
+        smooth = _core.gaussian(weights, *self.quadratic, np.zeros_like(weights), self.n_jobs)
+        return float(smooth) + self.l1_value(weights)
+
+    def curvatures(self) -> Floats | None:
+        """[F] about the diagonal of the Hessian at zero weights; None if the problem was built without."""
+        return self._curvatures
+
+    def first_step(self, gradient: Floats, out: Floats) -> bool:
+        """Write -gradient / (curvature * crowd) into ``out``; False where curvatures are not known."""
+        if self._curvatures is None:
+            return False
+        np.divide(gradient, -self._crowd * self._curvatures, out=out)
+        return True
+
+
+def check_weights(weights: Any, n_sequences: int) -> Floats | None:
+    """Sequence weights as a vector, or an InputError."""
+    if weights is None:
+        return None
+    try:
+        vector = np.ascontiguousarray(weights, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"sample_weight is not a list of numbers; one per sequence ({n_sequences}) is needed"
+        ) from None
+    if vector.shape != (n_sequences,):
+        raise InputError(
+            f"sample_weight has shape {vector.shape}; one number per sequence ({n_sequences}) is needed"
+        )
+    if not np.all(np.isfinite(vector)) or np.any(vector < 0):
+        at = int(np.flatnonzero(~(np.isfinite(vector) & (vector >= 0)))[0])
+        raise InputError(f"sample_weight[{at}] is {vector[at]}; weights must be finite and not negative")
+    return vector
+
+
+def check_mask(mask: Any, n_weights: int) -> NDArray[np.bool_] | None:
+    """A feature mask as booleans, or an InputError."""
+    if mask is None:
+        return None
+    vector = np.asarray(mask)
+    if vector.dtype != bool or vector.shape != (n_weights,):
+        raise InputError(
+            f"feature_mask has shape {vector.shape} and type {vector.dtype}; "
+            f"one bool per weight ({n_weights}) is needed"
+        )
+    return vector
+
+
+def release_memory() -> None:
+    """Return freed memory to the system: large arrays were freed, and others will be allocated."""
+    _core.release_memory()

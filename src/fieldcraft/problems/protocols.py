@@ -1,0 +1,122 @@
+"""What an optimiser may ask of a training problem, one protocol for each way of asking.
+
+    Gradient      value and gradient of the smooth part, strengths of absolute values and bounds beside it
+    Expectation   a Gradient whose unknown labels can be replaced by their expected counts
+    Passes        a Gradient whose sequences can be visited one by one
+    Dual          a Gradient that has a dual, with a distribution over labellings for each sequence
+    Scaling       a Gradient with expected counts by total feature value
+
+An optimiser names the protocol that it needs; ``build`` (problems/__init__.py) makes such a problem for a
+structure. Optimisers see nothing else of the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+
+
+class Gradient(Protocol):
+    """f(w) and its gradient; the objective is F(w) = f(w) + sum above max(w, 0) + below max(-w, 0).
+
+    n_variables : how many weights there are
+    n_jobs : threads that vector operations may use
+    mask : [F] True where a weight may differ from zero; None for all
+    l1 : strengths (above, below) of the absolute-value part, each [1] or [F]; None without
+    bounds : (lower, upper), each [1] or [F]; None without
+    """
+
+    n_variables: int
+    n_jobs: int
+    mask: NDArray[np.bool_] | None = None
+    l1: Pair | None = None
+    bounds: Pair | None = None
+
+    def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
+        """f(w); its gradient is written into ``gradient``."""
+
+    def l1_value(self, weights: Floats) -> float:
+        """The absolute-value part of the objective."""
+        del weights
+        return 0.0
+
+    def curvatures(self) -> Floats | None:
+        """[F] about the diagonal of f's Hessian at zero weights; None where it was not asked for."""
+        return None
+
+    def first_step(self, gradient: Floats, out: Floats) -> bool:
+        """Write a first step of about the right length into ``out``; False where curvatures are unknown."""
+        del gradient, out
+        return False
+
+
+class Expectation(Gradient, Protocol):
+    """A problem with partial labels, as EM needs it."""
+
+    def expect(self, weights: Floats) -> float:
+        """Replace unknown labels by their expected counts at ``weights``; returns loss - f there."""
+
+
+class Passes(Gradient, Protocol):
+    """A problem whose sequences can be visited one by one.
+
+    n_sequences : how many there are
+    quadratic : (mean, precision) of the quadratic penalty, each [1] or [F]; zeros without
+    """
+
+    n_sequences: int
+    quadratic: Pair
+
+    def passes(self) -> Any:
+        """The handle that the core's update rules run over: one sequence's loss and sparse gradient."""
+
+    def penalty(self, weights: Floats) -> float:
+        """The prior's part of the objective."""
+
+    def remembered_bytes(self) -> int:
+        """Bytes of one gradient of every sequence in potential space; InputError where it cannot be kept."""
+
+
+class Dual(Gradient, Protocol):
+    """A loss with a Gaussian prior and its dual.
+
+    mean, precision : [F] of the prior; the precision is infinite where a weight is masked
+    constant : the penalty that the mask leaves out
+    gaussian : (mean, precision) as the primal sees them
+    costs : [S, S] of the margin by gold label and label; None for the likelihood
+    sizes : (tokens, sequences, states)
+    """
+
+    mean: Floats
+    precision: Floats
+    constant: float
+    gaussian: Pair
+    costs: Floats | None
+    sizes: tuple[int, int, int]
+    n_sequences: int
+
+    def loss(self, weights: Floats, gradient: Floats) -> float:
+        """The loss without penalty, with a subgradient."""
+
+    def pieces(self, optimiser: str) -> tuple[Any, ...]:
+        """What the core's dual methods are made of."""
+
+
+class Scaling(Gradient, Protocol):
+    """A likelihood with features that are nowhere negative, in parts of similar total feature value.
+
+    quadratic : (mean, precision) of the quadratic penalty, each [1] or [F]; zeros without
+    totals : [B] largest sum of features of a sequence, by part
+    empirical : [F] counts of the gold labelling
+    expected : [B, F] counts expected at the weights evaluated last, by part
+    """
+
+    quadratic: Pair
+    totals: Floats
+    empirical: Floats
+    expected: Floats
