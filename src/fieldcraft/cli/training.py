@@ -49,7 +49,7 @@ def writable(path: str) -> None:
 
 
 def _prior(learns: Learns) -> Prior:
-    fallback = resolve_prior("auto", handled_by(learns.optimiser))
+    fallback = resolve_prior("auto", handled_by(learns.optimiser, learns.objective))
     kind: Any = type(fallback) if learns.prior == "auto" else PRIORS[learns.prior]
     names = ("variance", "scale", "positive", "negative")
     given = {name: getattr(learns, name) for name in names}

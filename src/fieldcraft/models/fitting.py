@@ -66,7 +66,7 @@ class Fitting:
         queries.resolve_decoding(crf.decoding)
         resolve_metric(crf.metric, [])
         resolve_tokenizer(crf.tokenizer)
-        self.prior = resolve_prior(crf.prior, handled_by(crf.optimiser))
+        self.prior = resolve_prior(crf.prior, handled_by(crf.optimiser, crf.objective))
         self.rules = design_.resolve_features(crf.features)
         self._choose(None)
 

@@ -52,20 +52,29 @@ class CalibratedRun(StochasticRun):
     """A run that begins by choosing its learning rate."""
 
     def choose_rate(self) -> float:
-        settings = self.settings
-        if settings.learning_rate is not None:
-            return float(settings.learning_rate)
-        n = min(int(settings.sample), self.problem.n_sequences)
-        drawn = np.random.default_rng([settings.seed, 2**31]).permutation(self.problem.n_sequences)[:n]
-        order = drawn.astype(np.int64)
+        s = self.settings
+        if s.learning_rate is not None:
+            return float(s.learning_rate)
+        return calibrated_rate(
+            self, sample=int(s.sample), first=s.first_rate, factor=s.factor, max_trials=s.max_trials
+        )
 
-        def trial(rate: float) -> float:
-            return _trial(settings, self.problem, self.weights, order, rate)
 
-        rate, value = best_rate(trial, settings.first_rate, settings.factor, settings.max_trials)
-        if not math.isfinite(value):
-            raise self.overflow()
-        return rate
+def calibrated_rate(
+    run: StochasticRun, *, sample: int = 1000, first: float = 0.1, factor: float = 2.0, max_trials: int = 20
+) -> float:
+    """The rate after which a pass over a sample of the corpus leaves the least objective."""
+    settings, problem = run.settings, run.problem
+    drawn = np.random.default_rng([settings.seed, 2**31]).permutation(problem.n_sequences)
+    order = drawn[: min(sample, problem.n_sequences)].astype(np.int64)
+
+    def trial(rate: float) -> float:
+        return _trial(settings, problem, run.weights, order, rate)
+
+    rate, value = best_rate(trial, first, factor, max_trials)
+    if not math.isfinite(value):
+        raise run.overflow()
+    return rate
 
 
 def _trial(settings: Any, problem: Passes, start: Floats, order: Any, rate: float) -> float:

@@ -9,7 +9,7 @@ B. Taskar, C. Guestrin, D. Koller, Max-margin Markov networks, 2003 (on pairs of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from fieldcraft import _core
 from fieldcraft.optimisers.dual import DualOptimiser, DualRun
@@ -38,6 +38,10 @@ class SMO(DualOptimiser):
     def check(self) -> None:
         super().check()
         self.check_whole("steps", "labelings")
+
+    def suits(self, size: Any) -> bool:
+        """Wherever it can: every weight penalised, no weights to begin with, labels that look at no input."""
+        return bool(size is not None and size.strict and size.fresh and not size.observed_pairs)
 
     def start(self, problem: Dual, weights: Floats) -> SMORun:
         """A run from the prior's means."""

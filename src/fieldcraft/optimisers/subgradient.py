@@ -9,14 +9,16 @@ them and leaves the rate of convergence as it is. The weights are averaged, late
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fieldcraft.errors import InputError
+from fieldcraft.optimisers.calibration import calibrated_rate
+from fieldcraft.optimisers.run import Floats, Run, State
 from fieldcraft.optimisers.sgd import decay_of, descent
-from fieldcraft.optimisers.stochastic import AVERAGES, Stochastic
+from fieldcraft.optimisers.stochastic import AVERAGES, Stochastic, StochasticRun
 from fieldcraft.problems.protocols import Passes
 
 
@@ -26,7 +28,8 @@ class Subgradient(Stochastic):
 
     Parameters
     ----------
-    learning_rate : > 0; None for N / (p t0), which needs a quadratic penalty of precision p
+    learning_rate : > 0; None for N / (p t0) with a quadratic penalty of precision p, and without one for the
+        best of several rates tried on a sample
     offset : t0 in passes
     average : None, "uniform", or "linear": later steps count more
 
@@ -50,15 +53,62 @@ class Subgradient(Stochastic):
         self.positive("offset", *(() if self.learning_rate is None else ("learning_rate",)))
         self.one_of("average", AVERAGES)
 
+    def start(self, problem: Passes, weights: Floats) -> Run:
+        """A run from ``weights``; for an objective that is not convex, it never ends above its start."""
+        return SubgradientRun(self, problem, weights) if problem.convex else BestRun(self, problem, weights)
+
     def make(self, problem: Passes, rate: float) -> Any:
-        del rate
-        precision = float(np.mean(problem.quadratic[1]))
-        if self.learning_rate is not None:
-            rate = float(self.learning_rate)
-        elif precision > 0:
-            rate = 1.0 / (precision * self.offset)
-        else:
-            raise InputError(
-                "Subgradient: without a quadratic penalty give learning_rate=, or use a Gaussian"
-            )
         return descent(problem, AVERAGES[self.average], rate, decay_of(problem, rate))
+
+
+class SubgradientRun(StochasticRun):
+    """The subgradient method under way."""
+
+    def choose_rate(self) -> float:
+        settings, precision = self.settings, float(np.mean(self.problem.quadratic[1]))
+        if settings.learning_rate is not None:
+            return float(settings.learning_rate)
+        return 1.0 / (precision * settings.offset) if precision > 0 else calibrated_rate(self)
+
+
+class BestRun(SubgradientRun):
+    """The same where the objective is not convex: the solution is the best point so far.
+
+    The start counts too, unless all weights are zero: there no labelling is preferred to another, and the
+    loss of 0 means nothing.
+    """
+
+    def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
+        super().__init__(settings, problem, start)
+        self.best = math.inf
+        self._best_weights: Floats = self.weights.copy()
+
+    def begin(self) -> None:
+        super().begin()
+        if np.any(self.weights):
+            self._note()
+
+    def step(self) -> bool:
+        went_on = super().step()
+        self._note()
+        return went_on
+
+    def _note(self) -> None:
+        value = super().objective()
+        if value < self.best:
+            self.best = value
+            self._best_weights[:] = self.weights
+
+    def objective(self) -> float:
+        return self.best
+
+    def solution(self) -> Floats:
+        return self._best_weights
+
+    def state(self) -> State:
+        return {**super().state(), "best_point": self._best_weights, "best_value": np.array([self.best])}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._best_weights[:] = state["best_point"]
+        self.best = float(np.asarray(state["best_value"], np.float64)[0])

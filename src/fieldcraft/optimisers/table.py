@@ -123,7 +123,7 @@ TABLE: dict[str, Row] = {
             DualAscent,
             ("likelihood",),
             ("quadratic",),
-            "large corpora, with a proof of how far it is",
+            "large corpora, with an upper bound on the distance to the optimum",
             batch=False,
             auto=True,
         ),
@@ -166,21 +166,27 @@ TABLE: dict[str, Row] = {
         Row(Adagrad, SMOOTH, ("quadratic", "l1"), "the same where some features are rare", batch=False),
         Row(SAG, SMOOTH, ("quadratic",), "stochastic steps to an exact end", batch=False),
         Row(Perceptron, ("perceptron",), (), "comparison; the averaged one is better", batch=False),
-        Row(AveragedPerceptron, ("perceptron",), (), "a good model in seconds", batch=False),
+        Row(AveragedPerceptron, ("perceptron",), (), "a good model in seconds", batch=False, auto=True),
         Row(VotedPerceptron, ("perceptron",), (), "voters in the place of their mean", batch=False),
         Row(PassiveAggressive, ("perceptron",), (), "a good model in seconds, with a margin", batch=False),
         Row(AROW, ("perceptron",), (), "noisy data, rare features", batch=False),
         Row(
-            Subgradient,
-            ("margin", "softmax_margin", "perceptron"),
+            SMO,
+            ("margin",),
             ("quadratic",),
-            "the margin on large corpora",
+            "the margin, with an upper bound on the distance to the optimum; the quickest to a small one",
             batch=False,
+            auto=True,
         ),
         Row(
-            FrankWolfe, ("margin",), ("quadratic",), "the margin, with a proof of how far it is", batch=False
+            Subgradient,
+            ("margin", "softmax_margin", "perceptron", "viterbi"),
+            ("quadratic", "l1"),
+            "losses with kinks on any corpus",
+            batch=False,
+            auto=True,
         ),
-        Row(SMO, ("margin",), ("quadratic",), "the same; the quickest to a small gap", batch=False),
+        Row(FrankWolfe, ("margin",), ("quadratic",), "the same in closed-form steps", batch=False),
         Row(
             ExponentiatedGradient,
             ("margin", "likelihood"),
@@ -197,6 +203,29 @@ TABLE: dict[str, Row] = {
         ),
     )
 }
+
+
+class Refusal(NamedTuple):
+    """Objectives that "auto" refuses with a penalty of these parts, and why."""
+
+    objectives: tuple[str, ...]
+    penalties: tuple[str, ...]
+    reason: str
+
+
+REFUSALS = (
+    Refusal(
+        ("perceptron", "viterbi"),
+        tuple(PENALTIES),
+        "weights of zero have no loss, so a penalty leads there; use prior=None, or objective='margin'",
+    ),
+    Refusal(
+        ("margin",),
+        ("smooth", "bounds"),
+        "optimisers for losses with kinks handle quadratic and absolute-value penalties only; use another "
+        "prior, or objective='softmax_margin'",
+    ),
+)
 
 
 class Choice(NamedTuple):
@@ -224,10 +253,12 @@ def resolve(objective: Any, optimiser: Any, prior: Prior, size: Size | None = No
     return Choice(chosen, settings, row)
 
 
-def handled_by(optimiser: Any) -> tuple[str, ...]:
+def handled_by(optimiser: Any, objective: Any = None) -> tuple[str, ...]:
     """The parts of a prior that an optimiser, or the one that "auto" will pick, can handle."""
     if optimiser is None or (isinstance(optimiser, str) and optimiser == "auto"):
-        return tuple(PENALTIES)
+        name = resolve_objective(objective).name
+        refused = {part for r in REFUSALS if name in r.objectives for part in r.penalties}
+        return tuple(part for part in PENALTIES if part not in refused)
     return _named(optimiser)[0].penalties
 
 
@@ -237,6 +268,9 @@ def penalties_of(prior: Prior) -> set[str]:
 
 
 def _automatic(objective: str, penalties: set[str], prior: Prior, size: Size | None) -> Row:
+    for refusal in REFUSALS:
+        if objective in refusal.objectives and penalties & set(refusal.penalties):
+            raise InputError(f"{objective} with {type(prior).__name__}: {refusal.reason}")
     for row in TABLE.values():
         if row.suits(objective, penalties, size):
             return row

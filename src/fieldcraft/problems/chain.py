@@ -68,6 +68,7 @@ class ChainProblem(Penalised):
         self.looks_at_edges = looks_at_edges(design)
         self._native = native_problem(structure, design, sequence_weights, n_jobs)
         self.objective: Objective = Likelihood() if objective is None else objective
+        self.convex = self.objective.convex
         self._gold = np.ascontiguousarray(design.gold, np.int32)
         self._allowed = design.partial.allowed(n_states) if design.partial is not None else None
         if self.objective.partial and self._allowed is None:

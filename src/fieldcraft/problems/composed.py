@@ -70,6 +70,7 @@ class ComposedProblem(Penalised):
         del costs  # the objective knows them
         self.structure = structure.using(1)
         self.objective: Objective = Likelihood() if objective is None else objective
+        self.convex = self.objective.convex
         self.objective.check(structure)
         super().__init__(
             len(design.index),
@@ -121,7 +122,8 @@ class ComposedProblem(Penalised):
 
     def _slope(self, block: Block, weights: Floats) -> tuple[float, Floats]:
         result = self.evaluate(block, weights)
-        return float(result.value.sum()), block.map.adjoint(self.structure.collapse(result.gradient))
+        with np.errstate(invalid="ignore", over="ignore"):  # a loss that is not finite has no gradient
+            return float(result.value.sum()), block.map.adjoint(self.structure.collapse(result.gradient))
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
         gradient[:] = 0.0

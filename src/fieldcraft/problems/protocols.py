@@ -67,10 +67,12 @@ class Passes(Gradient, Protocol):
 
     n_sequences : how many there are
     quadratic : (mean, precision) of the quadratic penalty, each [1] or [F]; zeros without
+    convex : is the loss convex in the weights
     """
 
     n_sequences: int
     quadratic: Pair
+    convex: bool
 
     def passes(self) -> Any:
         """The handle that the core's update rules run over: one sequence's loss and sparse gradient."""

@@ -49,7 +49,7 @@ class Entry:
 
     def parts(self) -> tuple[Any, Any, Prior]:
         """Objective, optimiser and prior as objects, or an InputError where they do not go together."""
-        prior = resolve_prior(self.prior, handled_by(self.optimiser))
+        prior = resolve_prior(self.prior, handled_by(self.optimiser, self.objective))
         objective, optimiser, _ = resolve(self.objective, self.optimiser, prior)
         return objective, optimiser, prior
 

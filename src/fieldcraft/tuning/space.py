@@ -200,4 +200,4 @@ def _with(prior: Prior, told: Settings) -> Prior:
 
 
 def _prior(crf: ChainCRF) -> Prior:
-    return resolve_prior(crf.prior, handled_by(crf.optimiser))
+    return resolve_prior(crf.prior, handled_by(crf.optimiser, crf.objective))
