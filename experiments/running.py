@@ -33,7 +33,7 @@ from fieldcraft.evaluation import bootstrap
 from fieldcraft.evaluation.labellings import Encoded
 from fieldcraft.features.packed import PackedIndex
 from fieldcraft.models.chain import ChainCRF
-from fieldcraft.models.fitting import Fitting, SharedDesign
+from fieldcraft.models.training_settings import SharedDesign
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Control, Loop, Record
 from fieldcraft.potentials import ChainWeights
@@ -69,14 +69,14 @@ class Ground:
     def __init__(self, task: Task, splits: Splits, configuration: Configuration) -> None:
         templates = task.templates[configuration.templates]
         crf = ChainCRF(templates, min_count=configuration.min_count, metric=task.metric)
-        fitting = Fitting(crf)
-        self.data: SharedDesign = fitting.share(splits.train, None)
+        training = crf._training()
+        self.data: SharedDesign = training.share(splits.train, None)
         self.index = self.data.design.index
-        self.names = Names(fitting.classes, [template.name for template in self.data.encoder.templates])
-        self.n_states = len(fitting.classes)
+        self.names = Names(training.classes, [template.name for template in self.data.encoder.templates])
+        self.n_states = len(training.classes)
         self.n_jobs = resolve_jobs(None)
         self.metric = task.metric
-        self._fitting, self._splits = fitting, splits
+        self._training, self._splits = training, splits
         self._packed = PackedIndex.of(self.index, self.n_states)
 
     @cached_property
@@ -107,7 +107,7 @@ class Ground:
         )
 
     def _held_out(self, corpus: Corpus) -> Any:
-        return self._fitting.held_out(self.data.encoder, self.index, corpus, None)
+        return self._training.held_out(self.data.encoder, self.index, corpus, None)
 
 
 class Trained(NamedTuple):

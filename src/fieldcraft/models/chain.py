@@ -21,10 +21,6 @@ from fieldcraft.models.learner import Learner
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.spans import span_probabilities
 from fieldcraft.models.voting import Voters
-from fieldcraft.objectives import Objective
-from fieldcraft.optimisers import Optimiser
-from fieldcraft.optimisers.loop import Record
-from fieldcraft.priors import Prior
 from fieldcraft.structures import queries
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.structures.linear_chain import LinearChain
@@ -75,20 +71,6 @@ class ChainCRF(Learner):
     >>> crf.predict([[["w=the"], ["w=cat"]]]).tolist()
     [['DET', 'NOUN']]
     """
-
-    classes_: NDArray[np.object_]
-    training_log_: list[Record]
-    objective_value_: float
-    stop_reason_: str
-    converged_: bool
-    n_iter_: int
-    optimiser_: Optimiser
-    prior_: Prior
-    objective_: Objective
-    source_: dict[str, Any] | None
-    provenance_: dict[str, Any]
-    voters_: Voters | None  # of a voted perceptron
-    _parameters: Parameters
 
     def __init__(
         self,

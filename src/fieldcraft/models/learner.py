@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.models.estimator import Estimator
-from fieldcraft.models.fitting import Fitting
-
-if TYPE_CHECKING:
-    from fieldcraft.optimisers.loop import Record
+from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.training import Training
+from fieldcraft.models.training_settings import Known, Settings, Trained
+from fieldcraft.models.voting import Voters
+from fieldcraft.objectives import Objective
+from fieldcraft.optimisers import Optimiser
+from fieldcraft.optimisers.loop import Record
+from fieldcraft.priors import Prior
 
 Self = TypeVar("Self", bound="Learner")
 
 
 class Learner(Estimator):
     """An estimator that is trained by an optimiser."""
+
+    classes_: NDArray[np.object_]
+    training_log_: list[Record]
+    objective_value_: float
+    stop_reason_: str
+    converged_: bool
+    n_iter_: int
+    optimiser_: Optimiser
+    prior_: Prior
+    objective_: Objective
+    source_: dict[str, Any] | None
+    provenance_: dict[str, Any]
+    voters_: Voters | None  # of a voted perceptron
+    _parameters: Parameters
 
     def fit(
         self: Self,
@@ -54,7 +75,7 @@ class Learner(Estimator):
         """
         if X_dev is None and y_dev is not None:
             raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
-        Fitting(self).run(
+        trained = self._training().run(
             X,
             y,
             sample_weight=sample_weight,
@@ -70,7 +91,7 @@ class Learner(Estimator):
                 "callbacks": tuple(callbacks),
             },
         )
-        return self
+        return self._store(trained)
 
     def partial_fit(
         self: Self,
@@ -103,11 +124,36 @@ class Learner(Estimator):
         >>> crf.classes_.tolist(), crf.predict([[["w=a"]], [["w=c"]]]).tolist()
         (['X', 'Y', 'Z'], [['X'], ['Z']])
         """
-        Fitting(self, growing=True).run(
+        trained = self._training(growing=True).run(
             X,
             y,
             sample_weight=sample_weight,
             classes=() if classes is None else classes,
             control={"max_seconds": max_seconds, "callbacks": tuple(callbacks)},
         )
+        return self._store(trained)
+
+    def _training(self, *, growing: bool = False) -> Training:
+        """A training with this estimator's parameters."""
+        known = None
+        if self.__sklearn_is_fitted__():
+            provenance = getattr(self, "provenance_", {})
+            known = Known(self._parameters, self.classes_.tolist(), provenance)
+        return Training(Settings.of(self), known, growing=growing)
+
+    def _store(self: Self, trained: Trained) -> Self:
+        """Become fitted with the result of a training."""
+        outcome, parameters = trained.outcome, trained.parameters
+        extras = outcome.extras
+        voters = Voters.of(parameters.packed, extras["votes"], extras["voters"]) if extras else None
+        self._settle(parameters, trained.classes, voters)
+        self.source_, self.provenance_ = None, trained.provenance
+        self.optimiser_, self.prior_, self.objective_ = trained.optimiser, trained.prior, trained.objective
+        self.training_log_, self.objective_value_ = outcome.records, outcome.objective
+        self.stop_reason_, self.converged_ = outcome.reason, outcome.converged
+        self.n_iter_ = len(outcome.records)
         return self
+
+    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None) -> None:
+        """Take over what answers need."""
+        raise NotImplementedError

@@ -20,7 +20,6 @@ from fieldcraft.evaluation import matched_pairs
 from fieldcraft.evaluation.bootstrap import errors_by_sequence
 from fieldcraft.evaluation.labellings import Encoded
 from fieldcraft.models.chain import ChainCRF
-from fieldcraft.models.fitting import Fitting
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import labels_of
 from fieldcraft.objectives import OBJECTIVES
@@ -74,11 +73,11 @@ def bake_off(
     Control(max_seconds=max_seconds)  # refused, if so, before any work
     unknown = _is_partial(labels_of(X, y, partial=True))
     chosen = _entries(crf, entries, unknown, epochs)
-    base = ChainCRF(**crf.get_params()).set_params(objective=PARTIAL if unknown else None, optimiser="auto")
-    fitting = Fitting(base)
-    data = fitting.share(X, y)
+    base = type(crf)(**crf.get_params()).set_params(objective=PARTIAL if unknown else None, optimiser="auto")
+    training = base._training()
+    data = training.share(X, y)
     check_weights(sample_weight, data.design.n_sequences)
-    held_out = fitting.held_out(data.encoder, data.design.index, X_dev, y_dev)
+    held_out = training.held_out(data.encoder, data.design.index, X_dev, y_dev)
     task = Task(crf, X, data, held_out, sample_weight, max_seconds)
     progress = TrialsProgress([entry.name for entry in chosen], shown=crf.verbose)
     finishes: list[tuple[Result, NDArray[np.int32] | None]] = []

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.models.chain import ChainCRF
-from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import weights_of
+from fieldcraft.models.training_settings import SharedDesign
 from fieldcraft.optimisers.loop import Interrupts, Record
 from fieldcraft.priors import Gaussian, Names, NoPrior
 from fieldcraft.priors.groups import Grouped
@@ -106,8 +106,8 @@ class _Search:
     """Rounds of training and measuring."""
 
     def __init__(self, crf: ChainCRF, X: Any, y: Any, sample_weight: Any) -> None:
-        fitting = Fitting(crf)
-        objective, prior = fitting.objective, fitting.prior
+        training = crf._training()
+        objective, prior = training.objective, training.prior
         if not isinstance(prior, Gaussian):
             raise InputError(f"empirical Bayes sets a Gaussian's variance; the prior is {prior!r}")
         if objective.name != "likelihood":
@@ -117,14 +117,14 @@ class _Search:
                 "empirical Bayes sets one variance or one per group; give a number or a rule in groups, "
                 "e.g. fc.groups.by_template({'word*': 10.0}, otherwise=10.0)"
             )
-        if fitting.rules.likely is not None:
+        if training.rules.likely is not None:
             raise InputError("empirical Bayes does not go with features='selected'; use 'supported' or 'all'")
         self.crf, self.X, self.prior = crf, X, prior
         self.sample_weight = weights_of(X) if sample_weight is None else sample_weight
-        fitting = Fitting(self._estimator())
-        self.data: SharedDesign = fitting.share(X, y)
-        self._fitting = fitting
-        self._names = Names(fitting.classes, [t.name for t in self.data.encoder.templates])
+        training = self._estimator()._training()
+        self.data: SharedDesign = training.share(X, y)
+        self._training = training
+        self._names = Names(training.classes, [t.name for t in self.data.encoder.templates])
         check_weights(self.sample_weight, self.data.design.n_sequences)
         self._owner = self._groups()
         self._weights: Floats | None = None
@@ -133,7 +133,7 @@ class _Search:
 
     def held_out(self, X: Any, y: Any) -> HeldOut:
         """What scores rounds."""
-        return self._fitting.held_out(self.data.encoder, self.data.design.index, X, y)
+        return self._training.held_out(self.data.encoder, self.data.design.index, X, y)
 
     def settled(self, tolerance: float) -> bool:
         """Did no variance change by more in the last round."""
@@ -156,7 +156,7 @@ class _Search:
             return stopped()
 
         told: dict[str, Any] = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
-        Fitting(crf).run(self.X, None, shared=self.data, start=self._weights, **told)
+        crf._store(crf._training().run(self.X, None, shared=self.data, start=self._weights, **told))
         if stopped() and not crf.converged_:
             return None
         self._weights, self._trained = np.array(crf.weights_), crf
@@ -172,7 +172,7 @@ class _Search:
         )
 
     def _estimator(self) -> ChainCRF:
-        return restartable(ChainCRF(**self.crf.get_params()).set_params(prior=self.prior))
+        return restartable(type(self.crf)(**self.crf.get_params()).set_params(prior=self.prior))
 
     def _groups(self) -> NDArray[np.int64]:
         """[F] the group of each weight."""
@@ -210,15 +210,15 @@ class _Search:
     def _traces(self, variances: Floats) -> Floats:
         """[K] of S in each group."""
         assert self._weights is not None
-        fitting = self._fitting
+        training = self._training
         weights = check_weights(self.sample_weight, self.data.design.n_sequences)
         problem = build(
-            self.crf.structure_for(fitting.classes),
+            self.crf.structure_for(training.classes),
             "gradient",
             self.data.design,
             NoPrior(),
             sequence_weights=weights,
-            n_jobs=fitting.n_jobs,
+            n_jobs=training.n_jobs,
         )
         times = _curvature(problem, self._weights, 1.0 / variances[self._owner])
         traces = np.zeros(len(variances))

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.models.chain import ChainCRF
-from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
+from fieldcraft.models.training_settings import SharedDesign
 from fieldcraft.optimisers.loop import Interrupts, Outcome, Record
 from fieldcraft.problems import check_weights
 from fieldcraft.tuning.ledger import Ledger
@@ -128,7 +128,7 @@ class Search:
     def begin(self, first: Settings) -> tuple[SharedDesign, HeldOut]:
         """Encode for the first place; refuse what is known to make no sense before any training."""
         for settings in self._known(first):
-            if Fitting(applied(self.crf, settings)).rules.likely is not None:
+            if applied(self.crf, settings)._training().rules.likely is not None:
                 raise InputError(
                     "tune does not go with features='selected': every training would select others; use "
                     "'supported' or 'all', and train once more with 'selected' at the best settings"
@@ -144,7 +144,7 @@ class Search:
         fixed = {name: getattr(crf, name) for name in ("label_weights", "decoding", "random_state")}
         facts = repr((told, fixed, crf.optimiser)).encode("utf-8", "surrogatepass")
         weights = check_weights(self.sample_weight, data.design.n_sequences)
-        return Fitting(crf).digest(data, weights, *held_out.parts(), np.frombuffer(facts, np.uint8))
+        return crf._training().digest(data, weights, *held_out.parts(), np.frombuffer(facts, np.uint8))
 
     def go(
         self,
@@ -184,9 +184,8 @@ class Search:
             return None
         settings, row, weights = self._best
         crf = self._estimator(settings)
-        Fitting(crf).settle(
-            self._encoded(settings)[0], Outcome(weights, row.value, row.reason, row.converged)
-        )
+        outcome = Outcome(weights, row.value, row.reason, row.converged)
+        crf._store(crf._training().finished(self._encoded(settings)[0], outcome))
         crf.n_iter_ = row.iterations
         return crf.set_params(**{name: getattr(self.crf, name) for name in ("optimiser", "verbose")})
 
@@ -204,10 +203,10 @@ class Search:
             return stopped()
 
         begun = time.perf_counter()
-        fitting = Fitting(crf)
-        start = self.path.start(_encoding(settings), settings) if fitting.holds_all(data) else None
+        training = crf._training()
+        start = self.path.start(_encoding(settings), settings) if training.holds_all(data) else None
         told = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
-        fitting.run(self.train[0], None, shared=data, start=start, **told)
+        crf._store(training.run(self.train[0], None, shared=data, start=start, **told))
         if stopped() and not crf.converged_:
             return None
         seconds = time.perf_counter() - begun
@@ -246,9 +245,9 @@ class Search:
     def _encoded(self, settings: Settings) -> tuple[SharedDesign, HeldOut]:
         key = _encoding(settings)
         if key not in self._encodings:
-            fitting = Fitting(applied(self.crf, settings))
-            data = fitting.share(*self.train)
-            self._encodings[key] = data, fitting.held_out(data.encoder, data.design.index, *self.dev)
+            training = applied(self.crf, settings)._training()
+            data = training.share(*self.train)
+            self._encodings[key] = data, training.held_out(data.encoder, data.design.index, *self.dev)
         return self._encodings[key]
 
 

@@ -141,7 +141,7 @@ def read_over(texts: Iterable[str]) -> dict[str, Any]:
 
 def applied(crf: ChainCRF, settings: Settings) -> ChainCRF:
     """A fresh estimator with these settings."""
-    made = ChainCRF(**crf.get_params())
+    made = type(crf)(**crf.get_params())
     made.set_params(**{name: value for name, value in settings.items() if not name.startswith(PRIOR)})
     told = {name.removeprefix(PRIOR): value for name, value in settings.items() if name.startswith(PRIOR)}
     return made.set_params(prior=_with(_prior(made), told))

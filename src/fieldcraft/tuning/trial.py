@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.models.chain import ChainCRF
-from fieldcraft.models.fitting import Fitting, SharedDesign
 from fieldcraft.models.held_out import HeldOut
+from fieldcraft.models.training_settings import SharedDesign
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.problems import release_memory
 from fieldcraft.tuning.entries import Entry
@@ -109,11 +109,11 @@ class Clock:
 def run_trial(entry: Entry, task: Task, tell: Callable[[Point], Any], stopped: Callable[[], bool]) -> Finish:
     """Train one entry; ``tell`` hears of each iteration, and ``stopped`` says whether to end."""
     objective, optimiser, prior = entry.parts()
-    crf = ChainCRF(**task.crf.get_params())
+    crf = type(task.crf)(**task.crf.get_params())
     crf.set_params(objective=objective, optimiser=optimiser, prior=prior, verbose=False)
     release_memory()
     clock = Clock(task, tell, stopped)
-    Fitting(crf).run(
+    trained = crf._training().run(
         task.X,
         None,
         sample_weight=task.sample_weight,
@@ -121,6 +121,7 @@ def run_trial(entry: Entry, task: Task, tell: Callable[[Point], Any], stopped: C
         control={"callbacks": (clock,)},
         shared=task.data,
     )
+    crf._store(trained)
     encoded = task.held_out.encoded
     predicted = crf._states(encoded, crf._parameters.scorer.apply(encoded))
     return Finish(

@@ -15,7 +15,7 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft import LBFGS, ChainCRF, FieldcraftError, Gaussian
-from fieldcraft.models.fitting import BRIEF
+from fieldcraft.models.training import BRIEF
 from oracles import chain_reference as reference
 from unit.training.corpora import EDGE, design_of, draw, plain, potentials
 

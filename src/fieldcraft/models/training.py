@@ -1,7 +1,7 @@
-"""One call of fit: from sequences to settled weights.
+"""One training: from sequences to weights.
 
-Encode, index, set up the problem, run the loop. The estimator is changed only at the end, so that a
-failure or a second Ctrl-C leaves it as it was.
+Encode, index, build the problem, run the loop. A training takes plain settings and returns a result, which
+the estimator stores: a failure or a second Ctrl-C leaves the estimator as it was.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,13 @@ from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.models.continuing import copy_of, grown, information, weights_for
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
-from fieldcraft.models.voting import Voters
+from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
+from fieldcraft.models.warm_start import copy_of, grown, information, weights_for
 from fieldcraft.objectives.label_weights import resolve_label_weights
 from fieldcraft.optimisers import Optimiser, Size, handled_by, resolve
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
@@ -36,43 +36,36 @@ from fieldcraft.problems import build, check_mask, check_weights, release_memory
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.structures import queries
 from fieldcraft.structures.likely import with_likely_features
-
-if TYPE_CHECKING:
-    from fieldcraft.models.chain import ChainCRF
+from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
 BRIEF = 10  # iterations that features="selected" makes before it selects
 
 
-class SharedDesign(NamedTuple):
-    """Sequences with their labels as training reads them."""
+class Training:
+    """One training.
 
-    encoder: design_.Encoder
-    design: design_.Design
-    labels: list[Any]
-    provenance: dict[str, Any]
+    Parameters
+    ----------
+    settings : those of the estimator
+    known : what the estimator knows from earlier trainings, if anything
+    growing : go on from what is known: labels and features keep their places
+    """
 
-
-class Fitting:
-    """Training of one ChainCRF; ``growing`` goes on from what the model knows, if it knows anything."""
-
-    def __init__(self, crf: Any, *, growing: bool = False) -> None:
-        self.crf: ChainCRF = crf
-        self.known = crf.__sklearn_is_fitted__()
-        self.growing = growing and self.known
-        self.n_jobs = crf._jobs()
-        if crf.states != "labels":
-            raise InputError(f"states={crf.states!r}; only 'labels' is there yet")
-        queries.resolve_decoding(crf.decoding)
-        resolve_metric(crf.metric, [])
-        resolve_tokenizer(crf.tokenizer)
-        self.prior = resolve_prior(crf.prior, handled_by(crf.optimiser, crf.objective))
-        self.rules = design_.resolve_features(crf.features)
+    def __init__(self, settings: Settings, known: Known | None = None, *, growing: bool = False) -> None:
+        self.settings, self.known = settings, known
+        self.growing = growing and known is not None
+        self.n_jobs = resolve_jobs(settings.n_jobs)
+        queries.resolve_decoding(settings.decoding)
+        resolve_metric(settings.metric, [])
+        resolve_tokenizer(settings.tokenizer)
+        self.prior = resolve_prior(settings.prior, handled_by(settings.optimiser, settings.objective))
+        self.rules = design_.resolve_features(settings.features)
         self._choose(None)
 
     def _choose(self, size: Size | None) -> None:
-        crf = self.crf
-        self.objective, self.optimiser, _ = resolve(crf.objective, crf.optimiser, self.prior, size)
+        s = self.settings
+        self.objective, self.optimiser, _ = resolve(s.objective, s.optimiser, self.prior, size)
 
     def run(
         self,
@@ -88,10 +81,10 @@ class Fitting:
         classes: Iterable[str] = (),
         shared: SharedDesign | None = None,
         start: Floats | None = None,
-    ) -> None:
-        """Train and settle the estimator; ``dev`` may be a HeldOut, ``shared`` stands for X and y encoded.
+    ) -> Trained:
+        """Train; ``dev`` may be a HeldOut, ``shared`` stands for X and y encoded.
 
-        ``start`` [F] is where training begins, if not where the estimator says.
+        ``start`` [F] is where training begins, if not where the settings say.
         """
         if resume and snapshot is None:
             raise InputError("resume=True needs snapshot=, the file to go on from")
@@ -128,16 +121,16 @@ class Fitting:
         del start  # the run has a copy
         outcome = self._minimise(run, rules, resumed)
         del problem, run  # what answers need is built next, in the room that this leaves
-        self._settle(encoder, index, outcome)
+        return self._trained(encoder, index, outcome)
 
     def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
         """What the optimiser minimises, as it needs it."""
-        structure = self.crf.structure_for(self.classes)
+        structure = self.settings.structure_for(self.classes)
         return build(structure, optimiser.needs, design, prior, **optimiser.requests(), **options)
 
     def _loss(self, labels: list[Any]) -> dict[str, Any]:
         """The objective with what belongs to it, as options of a problem."""
-        weights = resolve_label_weights(self.crf.label_weights, self.objective, self.classes, labels)
+        weights = resolve_label_weights(self.settings.label_weights, self.objective, self.classes, labels)
         return {
             "objective": self.objective,
             "costs": self.objective.costs(self.classes),
@@ -147,7 +140,7 @@ class Fitting:
     def _announce(self, rules: Control, encoder: design_.Encoder, index: FeatureIndex, size: Size) -> None:
         """Tell the callbacks what is about to begin."""
         most = self.optimiser.max_iterations
-        if self.crf.verbose:
+        if self.settings.verbose:
             rules.callbacks += (Progress(most),)
         _tell(rules.callbacks, "begin", encoder, index, most)
         if memory := self.optimiser.stored_bytes(size):
@@ -164,8 +157,12 @@ class Fitting:
             len(self.classes),
             observed_pairs=bool(np.any((index.previous >= 0) & (index.attribute >= 0))),
             strict=quadratic is not None and bool(np.all(quadratic[1] > 0)),
-            fresh=self.rules.likely is None and not (self.known and (self.growing or self.crf.warm_start)),
+            fresh=self.rules.likely is None and not self._continues(),
         )
+
+    def _continues(self) -> bool:
+        """Does training begin with weights that are known."""
+        return self.known is not None and (self.growing or self.settings.warm_start)
 
     def share(self, X: Any, y: Any) -> SharedDesign:
         """What training reads, for several estimators that look at the same features."""
@@ -186,26 +183,27 @@ class Fitting:
 
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         """Names of the labels; a growing model keeps those that it knows at their places."""
-        found = design_.declared_labels(None if self.growing else self.crf.labels, [*labels, [*classes]])
-        known = self.crf.classes_.tolist() if self.growing else []
-        return [*known, *(name for name in found if name not in known)]
+        declared = None if self.growing else self.settings.labels
+        names = design_.declared_labels(declared, [*labels, [*classes]])
+        known = self.known.classes if self.growing and self.known else []
+        return [*known, *(name for name in names if name not in known)]
 
     def _start(self, encoder: design_.Encoder, index: FeatureIndex) -> Floats:
         """The weights that training begins with."""
         weights = np.zeros(len(index))
-        if self.growing:
-            weights[: len(self.crf.weights_)] = self.crf.weights_
-        elif self.known and self.crf.warm_start:
-            names = self.crf.classes_.tolist()
-            weights = weights_for(self.crf._parameters, names, encoder, index, self.classes)
+        if self.known is not None and self.growing:
+            weights[: len(self.known.parameters.weights)] = self.known.parameters.weights
+        elif self.known is not None and self.settings.warm_start:
+            weights = weights_for(self.known.parameters, self.known.classes, encoder, index, self.classes)
         return weights
 
     def _penalty(self, encoder: design_.Encoder, index: FeatureIndex) -> Prior:
         """The prior with a number for every weight, around what is known already."""
         names = Names(self.classes, [template.name for template in encoder.templates])
         prior: Prior = self.prior.resolved(index, names)
-        if self.growing:
-            prior = prior.centred(self._start(encoder, index), information(self.crf.features_, len(index)))
+        if self.known is not None and self.growing:
+            counts = information(self.known.parameters.index, len(index))
+            prior = prior.centred(self._start(encoder, index), counts)
         return prior
 
     def _select(
@@ -221,14 +219,11 @@ class Fitting:
         return design, np.concatenate([weights, np.zeros(len(design.index) - len(index))])
 
     def _encoder(self) -> design_.Encoder:
-        crf = self.crf
-        if self.growing:
-            return copy_of(crf.encoder_)
+        s = self.settings
+        if self.known is not None and self.growing:
+            return copy_of(self.known.parameters.encoder)
         return design_.make_encoder(
-            crf.templates,
-            gazetteers=crf.gazetteers,
-            hash_size=crf.hash_size,
-            edge_prefix=crf.edge_prefix,
+            s.templates, gazetteers=s.gazetteers, hash_size=s.hash_size, edge_prefix=s.edge_prefix
         )
 
     def _minimise(self, run: Run, control: Control, resumed: Any) -> Outcome:
@@ -242,23 +237,16 @@ class Fitting:
             _tell(control.callbacks, "end", reason)
         return outcome
 
-    def settle(self, shared: SharedDesign, outcome: Outcome) -> None:
-        """Settle the estimator as a training of ``shared`` left it that is over already."""
+    def finished(self, shared: SharedDesign, outcome: Outcome) -> Trained:
+        """The result of a training of ``shared`` that is over already."""
         self.classes, self.provenance = self._labels(shared.labels, ()), shared.provenance
-        self._settle(shared.encoder, shared.design.index, outcome)
+        return self._trained(shared.encoder, shared.design.index, outcome)
 
-    def _settle(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> None:
-        crf = self.crf
+    def _trained(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> Trained:
         release_memory()
         parameters = Parameters.of(encoder, index, outcome.weights, len(self.classes))
-        extras = outcome.extras
-        voters = Voters.of(parameters.packed, extras["votes"], extras["voters"]) if extras else None
-        crf._settle(parameters, self.classes, voters)
-        crf.source_, crf.provenance_ = None, self.provenance
-        crf.optimiser_, crf.prior_, crf.objective_ = self.optimiser, self.prior, self.objective
-        crf.training_log_, crf.objective_value_ = outcome.records, outcome.objective
-        crf.stop_reason_, crf.converged_ = outcome.reason, outcome.converged
-        crf.n_iter_ = len(outcome.records)
+        names = self.objective, self.optimiser, self.prior
+        return Trained(parameters, self.classes, outcome, *names, self.provenance)
 
     def _design(self, encoder: design_.Encoder, X: Any, labels: list[Any]) -> design_.Design:
         encoded = encode(X, encoder, grow=True, n_threads=self.n_jobs)
@@ -266,25 +254,28 @@ class Fitting:
             raise InputError("there is nothing to learn from: X holds no tokens")
         encode_ = design_.encode_partial if self.objective.partial else design_.encode_labels
         gold: Any = encode_(labels, self.classes, encoded.offsets)
-        crf = self.crf
+        s = self.settings
         design = design_.build_design(
-            encoder, encoded, gold, len(self.classes), features=crf.features, min_count=crf.min_count
+            encoder, encoded, gold, len(self.classes), features=s.features, min_count=s.min_count
         )
-        if self.growing:
-            design = replace(design, index=grown(crf.features_, design.index))
+        if self.known is not None and self.growing:
+            design = replace(design, index=grown(self.known.parameters.index, design.index))
         if len(design.index) == 0:
             raise InputError("no feature is left to learn; lower min_count or give the tokens attributes")
         return design
 
     def held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
         """What scores weights on data that they are not learnt from."""
-        crf = self.crf
-        settings = {"metric": crf.metric, "decoding": crf.decoding, "n_jobs": self.n_jobs}
-        return HeldOut(encoder, index, self.classes, X, y, **settings)
+        options = {
+            "metric": self.settings.metric,
+            "decoding": self.settings.decoding,
+            "n_jobs": self.n_jobs,
+        }
+        return HeldOut(encoder, index, self.classes, X, y, **options)
 
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
         """What the model was trained on: a digest of attributes and labels, and how much it was."""
-        before = self.crf.provenance_ if self.growing else {}
+        before = self.known.provenance if self.known is not None and self.growing else {}
         hasher = hashlib.sha256("\0".join(self.classes).encode("utf-8", "surrogatepass"))
         hasher.update(str(before.get("data", "")).encode())
         _, tables = encoder.state()
