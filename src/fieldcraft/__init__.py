@@ -55,12 +55,12 @@ _HOMES = {
     "Comparison": "fieldcraft.evaluation.significance",
     "compare": "fieldcraft.evaluation.significance",
     "BakeOff": "fieldcraft.tuning.results",
-    "Entry": "fieldcraft.tuning.entries",
+    "Entry": "fieldcraft.tuning.bake_off_entry",
     "bake_off": "fieldcraft.tuning.bake_off",
     "Between": "fieldcraft.tuning.space",
     "Tuning": "fieldcraft.tuning.tuned",
     "tune": "fieldcraft.tuning.search",
-    "Evidence": "fieldcraft.tuning.rounds",
+    "Evidence": "fieldcraft.tuning.evidence_result",
     "empirical_bayes": "fieldcraft.tuning.evidence",
     "Inspection": "fieldcraft.inspection",
     "Explanation": "fieldcraft.inspection",
@@ -115,10 +115,10 @@ if TYPE_CHECKING:
     from fieldcraft.priors import BlockGaussian, ElasticNet, Gaussian, Hyperbolic, Inequality, Laplacian
     from fieldcraft.structures.states import StateSpace
     from fieldcraft.tuning.bake_off import bake_off
-    from fieldcraft.tuning.entries import Entry
+    from fieldcraft.tuning.bake_off_entry import Entry
     from fieldcraft.tuning.evidence import empirical_bayes
+    from fieldcraft.tuning.evidence_result import Evidence
     from fieldcraft.tuning.results import BakeOff
-    from fieldcraft.tuning.rounds import Evidence
     from fieldcraft.tuning.search import tune
     from fieldcraft.tuning.space import Between
     from fieldcraft.tuning.tuned import Tuning

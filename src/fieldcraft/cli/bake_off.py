@@ -121,7 +121,7 @@ def bake_off(
     from fieldcraft.cli.training import model_settings, writable
     from fieldcraft.models.chain import ChainCRF
     from fieldcraft.tuning.bake_off import bake_off as baked
-    from fieldcraft.tuning.entries import read_prior
+    from fieldcraft.tuning.bake_off_entry import read_prior
     from fieldcraft.tuning.plots import check_plots
 
     for name in kept.files():

@@ -27,7 +27,7 @@ from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Control, Interrupts
 from fieldcraft.priors import PRIORS, resolve_prior
 from fieldcraft.problems import check_weights
-from fieldcraft.tuning.entries import PARTIAL, Entry, default_entries, read_entry, spelling
+from fieldcraft.tuning.bake_off_entry import PARTIAL, Entry, default_entries, read_entry, spelling
 from fieldcraft.tuning.processes import WorkError, run_work
 from fieldcraft.tuning.progress import TrialsProgress
 from fieldcraft.tuning.results import BakeOff, Result

@@ -35,8 +35,8 @@ from fieldcraft.priors import Gaussian, Names, NoPrior
 from fieldcraft.priors.groups import Grouped
 from fieldcraft.problems import build, check_weights
 from fieldcraft.problems.protocols import Gradient
+from fieldcraft.tuning.evidence_result import Evidence, Round
 from fieldcraft.tuning.path import restartable
-from fieldcraft.tuning.rounds import Evidence, Round
 
 Floats = NDArray[np.float64]
 DIFFERENCE = 1e-3  # the largest change of a weight when gradients are compared

@@ -20,7 +20,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.optimisers import handled_by
 from fieldcraft.priors import Prior, resolve_prior
-from fieldcraft.tuning.entries import read_value
+from fieldcraft.tuning.bake_off_entry import read_value
 
 ENCODES = ("templates", "features", "min_count", "gazetteers", "hash_size", "edge_prefix")
 SEARCHED = (*ENCODES, "prior")

@@ -20,7 +20,7 @@ from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.training_settings import SharedDesign
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.problems import release_memory
-from fieldcraft.tuning.entries import Entry
+from fieldcraft.tuning.bake_off_entry import Entry
 
 
 class Point(NamedTuple):

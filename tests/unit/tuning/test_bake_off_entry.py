@@ -9,7 +9,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.objectives import OBJECTIVES
 from fieldcraft.optimisers import OPTIMISERS, TABLE
 from fieldcraft.priors import PRIORS, NoPrior
-from fieldcraft.tuning.entries import default_entries, read_entry, read_prior, spelling
+from fieldcraft.tuning.bake_off_entry import default_entries, read_entry, read_prior, spelling
 
 GAUSSIAN = fc.Gaussian(variance=2.0)
 
