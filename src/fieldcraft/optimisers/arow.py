@@ -47,8 +47,7 @@ class AROW(MistakeDriven):
     def make(self, problem: StochasticProblem, rate: float) -> Any:
         del rate
         return _core.arow(
-            problem.native,
-            problem.gold,
+            _core.chain_passes(problem.native, problem.gold),
             problem.native_mask,
             AVERAGES[self.average],
             float(self.variance),

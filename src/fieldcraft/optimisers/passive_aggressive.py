@@ -51,8 +51,7 @@ class PassiveAggressive(MistakeDriven):
     def make(self, problem: StochasticProblem, rate: float) -> Any:
         del rate
         return _core.passive_aggressive(
-            problem.native,
-            problem.gold,
+            _core.chain_passes(problem.native, problem.gold),
             problem.native_mask,
             AVERAGES[self.average],
             VARIANTS[self.variant],

@@ -94,7 +94,8 @@ class VotedPerceptron(MistakeDriven):
 
     def make(self, problem: StochasticProblem, rate: float) -> Any:
         del rate
-        return _core.voted_perceptron(problem.native, problem.gold, problem.native_mask, self.max_voters)
+        passes = _core.chain_passes(problem.native, problem.gold)
+        return _core.voted_perceptron(passes, problem.native_mask, self.max_voters)
 
 
 class VotedRun(MistakeRun):

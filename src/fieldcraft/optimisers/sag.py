@@ -67,7 +67,8 @@ class SAG(Stochastic):
     def make(self, problem: StochasticProblem, rate: float) -> Any:
         del rate
         mean, precision = problem.quadratic
-        return _core.sag(problem.native, problem.gold, problem.native_mask, float(precision[0]), mean)
+        passes = _core.chain_passes(problem.native, problem.gold)
+        return _core.sag(passes, problem.native_mask, float(precision[0]), mean)
 
 
 class SAGRun(StochasticRun):
@@ -95,5 +96,5 @@ class SAGRun(StochasticRun):
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        parts = ("node", "pairs", "curvature", "trusted", "waiting")
+        parts = ("parts", "curvature", "trusted", "waiting")
         self.native.restore_memory(*(np.ascontiguousarray(state[f"sag_{name}"]) for name in parts))

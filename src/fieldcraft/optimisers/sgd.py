@@ -72,8 +72,7 @@ def descent(
     mean, precision = problem.quadratic
     above, below = (None, None) if problem.l1 is None else problem.l1
     return _core.descent(
-        problem.native,
-        problem.gold,
+        _core.chain_passes(problem.native, problem.gold),
         problem.native_mask,
         average,
         rate,
