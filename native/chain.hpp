@@ -18,7 +18,7 @@
 #include <functional>
 #include <vector>
 
-#include "rows.hpp"
+#include "aligned_buffer.hpp"
 
 namespace fieldcraft {
 

@@ -17,15 +17,6 @@ constexpr size_t kGroup = 8;         // sequences that see the same weights
 constexpr size_t kMeasured = 16;     // one group in so many is measured for overlap
 constexpr double kSmoothing = 0.25;  // weight of a new measurement
 
-std::vector<double> inverses(const double* precision, int64_t n) {
-  std::vector<double> out(n);
-  for (int64_t f = 0; f < n; ++f) {
-    if (!(precision[f] > 0)) throw std::invalid_argument("dual ascent needs a penalty on every weight");
-    out[f] = 1 / precision[f];
-  }
-  return out;
-}
-
 double mean_of(const std::vector<double>& x) {
   double total = 0;
   for (const double value : x) total += value;
@@ -36,8 +27,11 @@ double mean_of(const std::vector<double>& x) {
 
 // One thread's memory.
 struct DualAscent::Lane {
-  SequencePass pass;
-  Buffer marginals, products, pairs;
+  explicit Lane(const TrainingLayout& layout)
+      : oracle(layout), sums(layout.n_pairs()), pairs(layout.n_pairs()) {}
+  SequenceOracle oracle;
+  PairSums sums;
+  Buffer marginals, pairs;
 };
 
 // The sequences at hand and what they do to the weights.
@@ -52,23 +46,23 @@ struct DualAscent::Group {
 DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const double* mean,
                        const double* precision)
     : problem_(problem),
+      layout_(problem.layout()),
       mean_(mean, mean + problem.n_features()),
-      inverse_(inverses(precision, problem.n_features())),
+      inverse_(DualWeights::inverses(precision, problem.n_features())),
       usual_inverse_(mean_of(inverse_)),
-      live_(problem, inverse_) {
-  const int S = problem.n_states(), P = problem.layout().P;
-  const std::vector<int64_t>& offsets = problem.offsets();
-  const int64_t N = problem.n_sequences();
-  state_.node.assign(static_cast<size_t>(problem.n_tokens()) * P, 0.0f);
+      live_(layout_, inverse_) {
+  const int S = layout_.S(), P = layout_.P();
+  const int64_t N = layout_.n_sequences();
+  state_.node.assign(static_cast<size_t>(layout_.n_tokens()) * P, 0.0f);
   state_.pairs.assign(static_cast<size_t>(N) * S * P, 0.0f);
   state_.entropy.assign(N, 0.0);
   state_.gaps.assign(N, 0.0);
   state_.overlap = 1;
   live_.set(mean_.data());
   for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are their means
-    for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
+    for (int64_t t = layout_.first(i); t < layout_.first(i + 1); ++t) {
       state_.node[t * P + gold[t]] = 1;
-      if (t > offsets[i]) state_.pairs[(i * S + gold[t - 1]) * P + gold[t]] += 1;
+      if (t > layout_.first(i)) state_.pairs[(i * S + gold[t - 1]) * P + gold[t]] += 1;
     }
 }
 
@@ -82,9 +76,9 @@ void DualAscent::restore(State state, const double* weights) {
 
 // One sequence: what the model says, how far to go, and the change in its marginals.
 void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
-  const int S = problem_.n_states(), P = problem_.layout().P;
-  const int64_t i = group.members[k], first = problem_.offsets()[i], T = problem_.offsets()[i + 1] - first;
-  const size_t n_pairs = static_cast<size_t>(S) * P;
+  const int P = layout_.P();
+  const int64_t i = group.members[k], first = layout_.first(i), T = layout_.length(i);
+  const size_t n_pairs = layout_.n_pairs();
   const double c = problem_.weight_of(i);
   group.gap[k] = group.estimate[k] = 0;
   double* change = group.change.data() + group.begin[k] * P;
@@ -96,34 +90,14 @@ void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
   double* scores = group.scores.data() + group.begin[k] * P;
   float* q = state_.node.data() + first * P;
   float* q_pairs = state_.pairs.data() + i * n_pairs;
-  lane.marginals.reserve(T * P), lane.products.reserve(n_pairs), lane.pairs.reserve(n_pairs);
-  lane.products.fill_zero(), lane.pairs.fill_zero();
-  const auto fill = [&](double* node) {
-    live_.score(i, node);
-    for (int64_t t = 0; t < T; ++t) {
-      std::copy_n(node + t * P, S, scores + t * P);
-      std::fill(scores + t * P + S, scores + (t + 1) * P, 0.0);
-    }
-  };
-  const auto sink = [&](int64_t, const double* pairs) {
-    for (size_t j = 0; j < n_pairs; ++j) lane.pairs[j] += pairs[j];
-  };
-  const Edges& edges = live_.edges();
-  const double log_z = lane.pass.log_partition(edges, nullptr, T, fill, Numerics::automatic);
-  lane.pass.marginals(1.0, lane.marginals.data(), lane.products.data(), sink, false);
-  for (size_t j = 0; j < n_pairs; ++j) lane.pairs[j] += lane.products[j] * edges.matrix[j];
+  const double log_z = infer(i, scores, lane);
   double with_q = 0, with_p = 0, size = 0;  // <theta, q>, <theta, p>, and Q as if no feature occurred twice
-  const TokenRows d = problem_.rows();
   for (int64_t t = 0; t < T; ++t) {
     double* step = change + t * P;
     const Comparison row = FIELDCRAFT_DISPATCH(compare_marginals, lane.marginals.data() + t * P, q + t * P,
                                                scores + t * P, P, step);
     with_q += row.with_q, with_p += row.with_p;
-    size += row.squares * static_cast<double>(d.dense_ptr[first + t + 1] - d.dense_ptr[first + t]);
-    for (int64_t j = d.sparse_ptr[first + t]; j < d.sparse_ptr[first + t + 1]; ++j) {
-      const double moved = step[problem_.sparse_label(j)];
-      size += moved * moved;
-    }
+    size += layout_.spread_square(first + t, step, row.squares);
   }
   const Comparison pairs = FIELDCRAFT_DISPATCH(compare_marginals, lane.pairs.data(), q_pairs,
                                                live_.pair_scores(), n_pairs, pair_change);
@@ -138,21 +112,39 @@ void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
   group.estimate[k] = c * c * s * s * size;
 }
 
+// The lane's marginals and pairs of a sequence, and its scores [T, P] with padding 0; returns log Z.
+double DualAscent::infer(int64_t i, double* scores, Lane& lane) const {
+  const int S = layout_.S(), P = layout_.P();
+  lane.marginals.reserve(static_cast<size_t>(layout_.length(i)) * P);
+  lane.sums.clear();
+  Chain chain = live_.chain(i, lane.oracle);
+  chain.fill = [&, score = chain.fill](double* node) {
+    score(node);
+    for (int64_t t = 0; t < layout_.length(i); ++t) {
+      std::copy_n(node + t * P, S, scores + t * P);
+      std::fill(scores + t * P + S, scores + (t + 1) * P, 0.0);
+    }
+  };
+  const double log_z = lane.oracle.marginals(chain, 1.0, lane.marginals.data(), lane.sums);
+  for (size_t k = 0; k < lane.pairs.size(); ++k) lane.pairs[k] = lane.sums.total(k, live_.edges());
+  return log_z;
+}
+
 void DualAscent::apply(const Group& group, int owner) {
-  const int P = problem_.layout().P;
+  const int P = layout_.P();
   for (size_t k = 0; k < group.size(); ++k)
     live_.add_nodes(group.members[k], group.change.data() + group.begin[k] * P, owner);
   if (owner != 0) return;
-  const size_t n = live_.pair_factor().size();
+  const size_t n = layout_.n_pairs();
   for (size_t k = 0; k < group.size(); ++k) live_.add_pairs(group.pair_change.data() + k * n);
   live_.refresh();
 }
 
 // The true quadratic of the group's step: how much the scores moved along the change.
 double DualAscent::quadratic(const Group& group, Lane& lane) const {
-  const int S = problem_.n_states(), P = problem_.layout().P;
+  const int S = layout_.S(), P = layout_.P();
   double total = 0;
-  std::vector<double> pairs(live_.pair_factor().size(), 0.0);
+  std::vector<double> pairs(layout_.n_pairs(), 0.0);
   for (size_t k = 0; k < group.size(); ++k) {
     const int64_t T = group.begin[k + 1] - group.begin[k], at = group.begin[k] * P;
     lane.marginals.reserve(T * P);
@@ -162,15 +154,16 @@ double DualAscent::quadratic(const Group& group, Lane& lane) const {
         total += (lane.marginals[t * P + y] - group.scores[at + t * P + y]) * group.change[at + t * P + y];
     for (size_t j = 0; j < pairs.size(); ++j) pairs[j] += group.pair_change[k * pairs.size() + j];
   }
-  for (size_t j = 0; j < pairs.size(); ++j) total += pairs[j] * pairs[j] * live_.pair_factor()[j];
-  return total;
+  return total + live_.pair_square(pairs.data());
 }
 
 // The n sequences of `order` in groups of kGroup, by a team of threads.
 class DualAscent::Round {
  public:
   Round(DualAscent& ascent, const int64_t* order, size_t n)
-      : ascent_(ascent), order_(order), n_(n), n_threads_(ascent.problem_.n_threads()), lanes_(n_threads_) {}
+      : ascent_(ascent), order_(order), n_(n), n_threads_(ascent.layout_.n_threads()) {
+    for (int k = 0; k < n_threads_; ++k) lanes_.emplace_back(ascent.layout_);
+  }
 
   void run() {
     if (n_ == 0) return;
@@ -204,14 +197,13 @@ class DualAscent::Round {
   }
 
   void gather() {
-    const std::vector<int64_t>& offsets = ascent_.problem_.offsets();
+    const TrainingLayout& layout = ascent_.layout_;
     group_.members.assign(order_ + first_, order_ + std::min(n_, first_ + kGroup));
     group_.begin.assign(1, 0);
-    for (const int64_t i : group_.members)
-      group_.begin.push_back(group_.begin.back() + offsets[i + 1] - offsets[i]);
-    const size_t room = static_cast<size_t>(group_.begin.back()) * ascent_.problem_.layout().P;
+    for (const int64_t i : group_.members) group_.begin.push_back(group_.begin.back() + layout.length(i));
+    const size_t room = static_cast<size_t>(group_.begin.back()) * layout.P();
     group_.scores.reserve(room), group_.change.reserve(room);
-    group_.pair_change.reserve(kGroup * ascent_.live_.pair_factor().size());
+    group_.pair_change.reserve(kGroup * layout.n_pairs());
     next_ = 0;
   }
 

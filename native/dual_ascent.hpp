@@ -1,6 +1,6 @@
 // Dual coordinate ascent for the likelihood with a Gaussian prior.
 //
-// Every sequence i keeps a distribution q_i over its labelings, of which only the marginals are stored. The
+// Every sequence i keeps a distribution q_i over its labellings, of which only the marginals are stored. The
 // weights are a function of them all the time,
 //
 //   w_f = mean_f + (1 / precision_f) sum over i of c_i (gold counts_f - E_{q_i}[counts_f]),
@@ -19,14 +19,14 @@
 // The sum of c_i K_i is the duality gap, P(w) - D(q), up to the weights' having moved during the pass.
 //
 // Sequences run in groups: the weights stay as they are while a group is worked on and then take all its
-// steps at once, each weight by the thread that owns it (layout.hpp), so that the result does not depend on
-// the number of threads.
+// steps at once, each weight by the thread that owns it (training_layout.hpp), so that the result does not
+// depend on the number of threads.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "live_weights.hpp"
+#include "dual_weights.hpp"
 
 namespace fieldcraft {
 
@@ -74,13 +74,15 @@ class DualAscent {
   struct Group;
   class Round;
   void work_out(Group& group, size_t k, Lane& lane);
+  double infer(int64_t i, double* scores, Lane& lane) const;
   void apply(const Group& group, int owner);
   double quadratic(const Group& group, Lane& lane) const;
 
   const ChainProblem& problem_;
+  const TrainingLayout& layout_;
   std::vector<double> mean_, inverse_;  // [n_features]; 1 / precision
   double usual_inverse_;                // their mean: for the estimate of Q
-  LiveWeights live_;
+  DualWeights live_;
   State state_;
 };
 

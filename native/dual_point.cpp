@@ -1,51 +1,40 @@
 #include "dual_point.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <stdexcept>
 
 #include "vectormath.hpp"
 
 namespace fieldcraft {
-namespace {
-
-std::vector<double> inverses(const double* precision, int64_t n) {
-  std::vector<double> out(n);
-  for (int64_t f = 0; f < n; ++f) {
-    if (!(precision[f] > 0))
-      throw std::invalid_argument("a dual needs a positive precision for every weight");
-    out[f] = 1 / precision[f];
-  }
-  return out;
-}
-
-}  // namespace
 
 DualPoint::DualPoint(const ChainProblem& problem, const int32_t* gold, const double* mean,
                      const double* precision, const double* cost)
     : problem_(problem),
       gold_(gold, gold + problem.n_tokens()),
       mean_(mean, mean + problem.n_features()),
-      inverse_(inverses(precision, problem.n_features())),
+      inverse_(DualWeights::inverses(precision, problem.n_features())),
       cost_(static_cast<size_t>(problem.n_states()) * problem.n_states(), 0.0),
-      live_(problem, inverse_) {
+      live_(problem.layout(), inverse_) {
   if (cost != nullptr) cost_.assign(cost, cost + cost_.size());
   reset();
 }
 
-void DualPoint::add_costs(int64_t i, double* scores) const {
-  for (int64_t t = 0; t < length(i); ++t) {
-    const double* cost = costs(i, t);
-    for (int y = 0; y < S(); ++y) scores[t * P() + y] += cost[y];
-  }
+void DualPoint::gold_marginals(std::vector<double>& node, std::vector<double>& pairs) const {
+  node.assign(static_cast<size_t>(layout().n_tokens()) * S(), 0.0);
+  pairs.assign(static_cast<size_t>(n_sequences()) * S() * S(), 0.0);
+  for (int64_t i = 0; i < n_sequences(); ++i)
+    for (int64_t t = 0; t < length(i); ++t) {
+      const int32_t* y = gold(i) + t;
+      node[(first(i) + t) * S() + *y] = 1;
+      if (t > 0) pairs[(i * S() + y[-1]) * S() + *y] += 1;
+    }
 }
 
-double DualPoint::worst(int64_t i, const double* scores, SequencePass& pass, int32_t* labels) const {
+double DualPoint::worst(int64_t i, const Buffer& scores, SequenceOracle& oracle,
+                        std::vector<int32_t>& labels) const {
   const int64_t T = length(i);
-  double* dearer = pass.scratch(T, P());
-  std::copy_n(scores, T * P(), dearer);
-  add_costs(i, dearer);
-  return pass.viterbi(edges(), nullptr, T, labels);
+  labels.resize(T);
+  const auto fill = [&](double* node) { std::copy_n(scores.data(), T * P(), node); };
+  return oracle.argmax({&edges(), nullptr, T, fill, gold(i), nullptr}, cost_.data(), labels.data());
 }
 
 double DualPoint::cost_of(int64_t i, const int32_t* labels) const {
@@ -79,14 +68,12 @@ void DualPoint::add_labelling(int64_t i, const int32_t* labels, double amount, M
 
 double DualPoint::make(int64_t i, const Move& move, const double* scores, Buffer& after) {
   const int64_t T = length(i);
-  after.reserve(static_cast<size_t>(T) * P());
   live_.add_nodes(i, move.node.data());
-  live_.score(i, after.data());
+  score(i, after);
   double total = 0;
   for (int64_t t = 0; t < T; ++t)
     for (int64_t k = t * P(); k < t * P() + S(); ++k) total += (after[k] - scores[k]) * move.node[k];
-  for (int k = 0; k < S() * P(); ++k) total += move.pairs[k] * move.pairs[k] * live_.pair_factor()[k];
-  return total;
+  return total + live_.pair_square(move.pairs.data());
 }
 
 void DualPoint::settle(int64_t i, Move& move, double share) {

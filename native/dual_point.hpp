@@ -1,7 +1,7 @@
-// A point of a dual problem: distributions over labelings, and the weights that belong to them.
+// A point of a dual problem: distributions over labellings, and the weights that belong to them.
 //
-//   primal   sum of c_i max over y of (theta(y) + cost(y) - theta(gold))  +  sum of precision (w - mean)^2 /
-//   2 dual     sum of c_i E_{q_i}[cost]  -  sum of precision v (mean + v / 2),      w = mean + v
+//   primal   sum of c_i max over y of (theta(y) + cost(y) - theta(gold)) + sum of precision (w - mean)^2 / 2
+//   dual     sum of c_i E_{q_i}[cost]  -  sum of precision v (mean + v / 2),      w = mean + v
 //            v_f = (1 / precision_f) sum over i of c_i (gold counts_f - E_{q_i}[counts_f])
 //
 // (For the likelihood the entropy of q_i takes the place of the expected cost.) How q_i is kept differs from
@@ -19,14 +19,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "live_weights.hpp"
+#include "dual_weights.hpp"
 
 namespace fieldcraft {
 
-struct Move {
-  Buffer node;   // [T, P], padding 0
-  Buffer pairs;  // [S, P], padding 0
-};
+using Move = SequenceParts;
 
 class DualPoint {
  public:
@@ -35,25 +32,31 @@ class DualPoint {
   DualPoint(const ChainProblem& problem, const int32_t* gold, const double* mean, const double* precision,
             const double* cost);
 
-  const ChainProblem& problem() const { return problem_; }
-  int S() const { return problem_.layout().S; }
-  int P() const { return problem_.layout().P; }
-  int64_t n_sequences() const { return problem_.n_sequences(); }
-  int64_t first(int64_t i) const { return problem_.offsets()[i]; }
-  int64_t length(int64_t i) const { return problem_.offsets()[i + 1] - problem_.offsets()[i]; }
+  const TrainingLayout& layout() const { return problem_.layout(); }
+  int S() const { return layout().S(); }
+  int P() const { return layout().P(); }
+  int64_t n_features() const { return layout().n_features(); }
+  int64_t n_sequences() const { return layout().n_sequences(); }
+  int64_t first(int64_t i) const { return layout().first(i); }
+  int64_t length(int64_t i) const { return layout().length(i); }
   double weight_of(int64_t i) const { return problem_.weight_of(i); }
   const int32_t* gold(int64_t i) const { return gold_.data() + first(i); }
   const Edges& edges() const { return live_.edges(); }
+  // Marginals [tokens, S] and [N, S, S] of the gold labellings: where the weights are the means.
+  void gold_marginals(std::vector<double>& node, std::vector<double>& pairs) const;
 
-  void score(int64_t i, double* scores) const { live_.score(i, scores); }
+  // scores [T, P] <- those of sequence i.
+  void score(int64_t i, Buffer& scores) const {
+    scores.reserve(static_cast<size_t>(length(i)) * P());
+    live_.score(i, scores.data());
+  }
   // Costs of the labels of token t of sequence i; [S].
   const double* costs(int64_t i, int64_t t) const {
     return cost_.data() + static_cast<size_t>(gold(i)[t]) * S();
   }
-  void add_costs(int64_t i, double* scores) const;
 
   // The labelling of greatest score + cost, and that sum; scores [T, P] are without costs.
-  double worst(int64_t i, const double* scores, SequencePass& pass, int32_t* labels) const;
+  double worst(int64_t i, const Buffer& scores, SequenceOracle& oracle, std::vector<int32_t>& labels) const;
   // score + cost of a labelling.
   double value(int64_t i, const double* scores, const int32_t* labels) const;
   double cost_of(int64_t i, const int32_t* labels) const;
@@ -89,7 +92,7 @@ class DualPoint {
   std::vector<int32_t> gold_;
   std::vector<double> mean_, inverse_;  // [n_features] mean, 1 / precision
   std::vector<double> cost_;            // [S, S]
-  LiveWeights live_;
+  DualWeights live_;
   Buffer after_;
 };
 

@@ -31,10 +31,13 @@ double dot(const double* x, const double* y, size_t n) {
 }  // namespace
 
 ExponentiatedGradient::ExponentiatedGradient(DualPoint point, bool entropic)
-    : point_(std::move(point)), entropic_(entropic) {
+    : point_(std::move(point)),
+      entropic_(entropic),
+      oracle_(point_.layout()),
+      sums_(point_.layout().n_pairs()) {
   const int S = point_.S();
   const int64_t N = point_.n_sequences();
-  state_.node.assign(static_cast<size_t>(point_.problem().n_tokens()) * S, 0.0);
+  state_.node.assign(static_cast<size_t>(point_.layout().n_tokens()) * S, 0.0);
   state_.pairs.assign(static_cast<size_t>(N) * S * S, 0.0);
   state_.rate.assign(N, 0.5);
   const double start = kHeadStart + std::log(static_cast<double>(S));
@@ -55,19 +58,14 @@ void ExponentiatedGradient::infer(int64_t i, const double* node, const double* p
       for (int y = 0; y < P; ++y)
         rows[t * P + y] = y < S ? node[t * S + y] : -std::numeric_limits<double>::infinity();
   };
-  rows_.reserve(static_cast<size_t>(T) * P), products_.reserve(static_cast<size_t>(S) * P);
+  rows_.reserve(static_cast<size_t>(T) * P);
   out.node.reserve(static_cast<size_t>(T) * S), out.pairs.reserve(static_cast<size_t>(S) * S);
-  std::fill_n(products_.data(), S * P, 0.0);
-  std::fill_n(out.pairs.data(), S * S, 0.0);
-  const auto sink = [&](int64_t, const double* found) {
-    for (int x = 0; x < S; ++x)
-      for (int y = 0; y < S; ++y) out.pairs[x * S + y] += found[x * P + y];
-  };
-  const double log_z = pass_.log_partition(edges, nullptr, T, fill, Numerics::automatic);
-  pass_.marginals(1.0, rows_.data(), products_.data(), sink, false);
+  sums_.clear();
+  const double log_z =
+      oracle_.marginals({&edges, nullptr, T, fill, nullptr, nullptr}, 1.0, rows_.data(), sums_);
   for (int64_t t = 0; t < T; ++t) std::copy_n(rows_.data() + t * P, S, out.node.data() + t * S);
   for (int x = 0; x < S; ++x)
-    for (int y = 0; y < S; ++y) out.pairs[x * S + y] += products_[x * P + y] * edges.matrix[x * P + y];
+    for (int y = 0; y < S; ++y) out.pairs[x * S + y] = sums_.total(x * P + y, edges);
   out.term = 0;
   if (entropic_)
     out.term = log_z - dot(node, out.node.data(), T * S) - dot(pairs, out.pairs.data(), S * S);
@@ -114,8 +112,7 @@ void ExponentiatedGradient::propose(int64_t i, double rate) {
 bool ExponentiatedGradient::settled(int64_t i) {
   const int S = point_.S(), P = point_.P();
   const int64_t T = point_.length(i);
-  worst_.resize(T);
-  double gap = point_.worst(i, scores_.data(), pass_, worst_.data()) - term_[i];
+  double gap = point_.worst(i, scores_, oracle_, worst_) - term_[i];
   for (int64_t t = 0; t < T; ++t) gap -= dot(scores_.data() + t * P, &mu_node_[(point_.first(i) + t) * S], S);
   for (int x = 0; x < S; ++x)
     gap -= dot(point_.edges().scores.data() + x * P, &mu_pairs_[(i * S + x) * S], S);
@@ -128,8 +125,7 @@ void ExponentiatedGradient::visit(int64_t i) {
   const double c = point_.weight_of(i);
   if (T == 0 || c == 0) return;
   const double *mu = mu_node_.data() + point_.first(i) * S, *mu_pairs = mu_pairs_.data() + i * S * S;
-  scores_.reserve(static_cast<size_t>(T) * P);
-  point_.score(i, scores_.data());
+  point_.score(i, scores_);
   if (!entropic_ && settled(i)) return;
   double& rate = state_.rate[i];
   for (int trial = 0; trial < kTrials; ++trial) {

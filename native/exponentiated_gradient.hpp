@@ -30,7 +30,7 @@ class ExponentiatedGradient {
   void run(const int64_t* order);
 
   int64_t n_sequences() const { return point_.n_sequences(); }
-  int64_t n_features() const { return point_.problem().n_features(); }
+  int64_t n_features() const { return point_.n_features(); }
 
   double dual() const;
   void weights(double* out) const { point_.weights(out); }
@@ -62,8 +62,9 @@ class ExponentiatedGradient {
   bool entropic_;
   State state_;
   std::vector<double> mu_node_, mu_pairs_, term_;  // of the present lambda
-  SequencePass pass_;
-  Buffer scores_, after_, rows_, products_;
+  SequenceOracle oracle_;
+  PairSums sums_;
+  Buffer scores_, after_, rows_;
   Buffer node_, pairs_;  // the lambda that is tried
   Marginals found_;
   Move move_;

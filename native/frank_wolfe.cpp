@@ -6,19 +6,10 @@
 
 namespace fieldcraft {
 
-FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : point_(std::move(point)) {
-  const int S = point_.S();
-  const int64_t N = point_.n_sequences();
-  state_.node.assign(static_cast<size_t>(point_.problem().n_tokens()) * S, 0.0);
-  state_.pairs.assign(static_cast<size_t>(N) * S * S, 0.0);
-  state_.cost.assign(N, 0.0);
-  if (averaged) late_ = std::make_unique<LiveWeights>(point_.problem(), point_.inverse());
-  for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are the means
-    for (int64_t t = 0; t < point_.length(i); ++t) {
-      const int32_t* y = point_.gold(i) + t;
-      state_.node[(point_.first(i) + t) * S + *y] = 1;
-      if (t > 0) state_.pairs[(i * S + y[-1]) * S + *y] += 1;
-    }
+FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : point_(std::move(point)), oracle_(point_.layout()) {
+  point_.gold_marginals(state_.node, state_.pairs);
+  state_.cost.assign(point_.n_sequences(), 0.0);
+  if (averaged) late_ = std::make_unique<DualWeights>(point_.layout(), point_.inverse());
 }
 
 double FrankWolfe::visit(int64_t i) {
@@ -26,12 +17,11 @@ double FrankWolfe::visit(int64_t i) {
   const int64_t T = point_.length(i);
   const double c = point_.weight_of(i);
   if (T == 0 || c == 0) return 0;
-  scores_.reserve(static_cast<size_t>(T) * P), worst_.resize(T);
   double* const node = state_.node.data() + point_.first(i) * S;
   double* const pairs = state_.pairs.data() + i * S * S;
   const Edges& edges = point_.edges();
-  point_.score(i, scores_.data());
-  const double best = point_.worst(i, scores_.data(), pass_, worst_.data());
+  point_.score(i, scores_);
+  const double best = point_.worst(i, scores_, oracle_, worst_);
   point_.clear(i, move_);
   double now = state_.cost[i];  // E[theta + cost]; the move is c (q_i - [y*])
   for (int64_t t = 0; t < T; ++t)
@@ -82,7 +72,7 @@ double FrankWolfe::run(const int64_t* order) {
 void FrankWolfe::average(double* out) const {
   weights(out);
   if (!late_ || state_.steps == 0) return;
-  std::vector<double> late(point_.problem().n_features());
+  std::vector<double> late(point_.n_features());
   late_->get(late.data());
   const double share = 2 / (state_.steps * (state_.steps + 1));
   for (size_t f = 0; f < late.size(); ++f) out[f] -= share * late[f];
@@ -91,7 +81,7 @@ void FrankWolfe::average(double* out) const {
 FrankWolfe::State FrankWolfe::state() const {
   State out = state_;
   if (late_) {
-    out.late.resize(point_.problem().n_features());
+    out.late.resize(point_.n_features());
     late_->get(out.late.data());
   }
   return out;

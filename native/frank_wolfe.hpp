@@ -28,7 +28,7 @@ class FrankWolfe {
   double run(const int64_t* order);
 
   int64_t n_sequences() const { return point_.n_sequences(); }
-  int64_t n_features() const { return point_.problem().n_features(); }
+  int64_t n_features() const { return point_.n_features(); }
 
   double dual() const;
   void weights(double* out) const { point_.weights(out); }
@@ -57,8 +57,8 @@ class FrankWolfe {
 
   DualPoint point_;
   State state_;
-  std::unique_ptr<LiveWeights> late_;
-  SequencePass pass_;
+  std::unique_ptr<DualWeights> late_;
+  SequenceOracle oracle_;
   Buffer scores_;
   Move move_, whole_;
   std::vector<int32_t> worst_;

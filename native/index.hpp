@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "layout.hpp"
+#include "scoring_layout.hpp"
 
 namespace fieldcraft {
 

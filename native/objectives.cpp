@@ -20,15 +20,6 @@ double gold_nodes(const Chain& c, const double* node) {
   return total;
 }
 
-void add_costs(const Objective& o, const Chain& c, double* node) {
-  const int S = c.edges->S, P = c.edges->P;
-  for (int64_t t = 0; t < c.T; ++t) {
-    const double scale = o.label_weight(c.gold[t]);
-    const double* cost = o.cost.data() + static_cast<size_t>(c.gold[t]) * S;
-    for (int y = 0; y < S; ++y) node[t * P + y] += scale * cost[y];
-  }
-}
-
 bool has_costs(Loss loss) { return loss == Loss::margin || loss == Loss::softmax_margin; }
 
 SequencePass::Fill only_allowed(const Chain& c) {
@@ -41,17 +32,23 @@ SequencePass::Fill only_allowed(const Chain& c) {
   };
 }
 
-// The indicator of a labelling, times amount.
-void add_path(const Chain& c, const int32_t* path, double amount, double* node, const PairGradient& pairs) {
-  for (int64_t t = 0; t < c.T; ++t) {
-    node[t * c.edges->P + path[t]] += amount;
-    if (t > 0) pairs.cells(t, path[t - 1] * c.edges->P + path[t], 1, 1, &amount);
-  }
-}
-
 const SequencePass::Sink kNowhere = [](int64_t, const double*) {};
 
 }  // namespace
+
+void add_labelling(const Chain& c, const int32_t* labels, double amount, double* node,
+                   const PairGradient& pairs) {
+  for (int64_t t = 0; t < c.T; ++t) {
+    node[t * c.edges->P + labels[t]] += amount;
+    if (t > 0) pairs.cells(t, labels[t - 1] * c.edges->P + labels[t], 1, 1, &amount);
+  }
+}
+
+void add_costs(const Chain& c, const double* cost, double* node) {
+  const int S = c.edges->S, P = c.edges->P;
+  for (int64_t t = 0; t < c.T; ++t)
+    for (int y = 0; y < S; ++y) node[t * P + y] += cost[static_cast<size_t>(c.gold[t]) * S + y];
+}
 
 std::optional<Loss> loss_by_name(const std::string& name) {
   static const std::pair<const char*, Loss> table[] = {
@@ -122,7 +119,7 @@ double ChainLoss::log_loss(const Objective& o, const Chain& c, double weight, do
   const auto fill = [&](double* scores) {
     c.fill(scores);
     gold = gold_nodes(c, scores);  // assigned: a rescue fills again
-    if (has_costs(o.loss)) add_costs(o, c, scores);
+    if (has_costs(o.loss)) add_costs(c, o.cost.data(), scores);
   };
   double loss = pass_.log_partition(*c.edges, c.own, c.T, fill, Numerics::automatic);
   loss -= gold + gold_edges(c);
@@ -133,7 +130,7 @@ double ChainLoss::log_loss(const Objective& o, const Chain& c, double weight, do
     if (!std::isfinite(scale)) return scale;
   }
   pass_.marginals(CANARY(OBJECTIVE, scale), node, pairs.products, pairs.matrix, false);
-  add_path(c, c.gold, -scale, node, pairs);
+  add_labelling(c, c.gold, -scale, node, pairs);
   return weight * loss;
 }
 
@@ -150,16 +147,16 @@ double ChainLoss::max_loss(const Objective& o, const Chain& c, double weight, do
   const double best = best_path(c, [&](double* scores) {
     c.fill(scores);
     gold = gold_nodes(c, scores);
-    if (has_costs(o.loss)) add_costs(o, c, scores);
+    if (has_costs(o.loss)) add_costs(c, o.cost.data(), scores);
   });
   std::fill_n(node, c.T * c.edges->P, 0.0);
-  add_path(c, best_.data(), CANARY(OBJECTIVE, weight), node, pairs);
+  add_labelling(c, best_.data(), CANARY(OBJECTIVE, weight), node, pairs);
   if (o.loss == Loss::viterbi) {
     gold = best_path(c, only_allowed(c));
-    add_path(c, best_.data(), -weight, node, pairs);
+    add_labelling(c, best_.data(), -weight, node, pairs);
   } else {
     gold += gold_edges(c);
-    add_path(c, c.gold, -weight, node, pairs);
+    add_labelling(c, c.gold, -weight, node, pairs);
   }
   return weight * (best - gold);
 }

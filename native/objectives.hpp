@@ -47,7 +47,7 @@ std::optional<Loss> loss_by_name(const std::string& name);
 
 struct Objective {
   Loss loss = Loss::likelihood;
-  std::vector<double> cost;           // [S, S] by gold label and label; for the margins
+  std::vector<double> cost;           // [S, S] by gold label and label, times its weight; for the margins
   std::vector<double> label_weights;  // [S]; empty: all 1
   std::vector<uint8_t> allowed;       // [tokens, S]; for partial labels
 
@@ -74,6 +74,12 @@ struct Chain {
   const int32_t* gold;     // [T]
   const uint8_t* allowed;  // [T, S] or null
 };
+
+// Adds amount times the indicator of a labelling [T].
+void add_labelling(const Chain& chain, const int32_t* labels, double amount, double* node,
+                   const PairGradient& pairs);
+// Adds cost [S, S], by gold label and label, to the scores of nodes [T, P].
+void add_costs(const Chain& chain, const double* cost, double* node);
 
 // One thread's memory for losses of one chain after the other.
 class ChainLoss {

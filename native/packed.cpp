@@ -54,19 +54,17 @@ std::vector<uint32_t> places(const std::vector<uint16_t>& n, const std::vector<u
 
 Packing pack(const FeatureColumns& f, int n_states, const int64_t* frequency) {
   if (f.n_features > 0xfffffff0ll) throw std::invalid_argument("more than 2^32 features");
-  Packing out;
-  out.order = order_of(f);
-  PackedFeatures& packed = out.features;
-  packed.S = n_states, packed.row_limit = sparse_limit(n_states);
+  std::vector<uint32_t> order = order_of(f);
+  int64_t n_pair_features = 0, n_rows = 0;
   std::vector<uint16_t> n(f.n_attributes, 0), label, previous;
   std::vector<uint32_t> begin(f.n_attributes, 0), edge_attribute, edge_n;
   label.reserve(f.n_features);
-  for (const uint32_t i : out.order) {
+  for (const uint32_t i : order) {
     const int32_t a = f.attribute[i];
     if (f.previous[i] >= 0) previous.push_back(static_cast<uint16_t>(f.previous[i]));
     if (a < 0) {
       if (f.previous[i] < 0) throw std::invalid_argument("a feature needs an attribute or a previous label");
-      ++packed.n_pairs;
+      ++n_pair_features;
     } else if (f.previous[i] < 0) {
       if (n[a] == 0) begin[a] = static_cast<uint32_t>(label.size());
       if (n[a]++ == n_states) throw std::invalid_argument("a feature occurs twice");
@@ -77,16 +75,18 @@ Packing pack(const FeatureColumns& f, int n_states, const int64_t* frequency) {
     }
     label.push_back(static_cast<uint16_t>(f.label[i]));
   }
-  packed.first = places(n, begin, packed.row_limit, frequency, packed.n_rows);
+  std::vector<uint32_t> first = places(n, begin, sparse_limit(n_states), frequency, n_rows);
+  PackedFeatures packed(n_states, sparse_limit(n_states), n_pair_features, n_rows);
+  packed.first = std::move(first);
   packed.edge_attribute = std::move(edge_attribute), packed.edge_n = std::move(edge_n);
   packed.n = narrowed(n, n_states), packed.label = narrowed(label, n_states);
   packed.previous = narrowed(previous, n_states);
-  return out;
+  return {std::move(packed), std::move(order)};
 }
 
 template <class Visit>
 void PackedFeatures::each_attribute(const Visit& visit) const {
-  int64_t begin = n_pairs;
+  int64_t begin = n_pair_features;
   size_t e = 0;
   for (size_t a = 0; a < first.size(); ++a) {
     const int64_t edges = begin + n[a];
@@ -99,58 +99,56 @@ void PackedFeatures::each_attribute(const Visit& visit) const {
 
 void PackedFeatures::check() const {
   const int64_t A = n_attributes(), F = n_features();
-  if (S < 1 || S > 65535) refuse("between 1 and 65535 states are possible");
-  if (row_limit < 1 || row_limit < S / 8 || row_limit > std::max(2, S)) refuse("the limit of rows");
+  if (S_ < 1 || S_ > 65535) refuse("between 1 and 65535 states are possible");
+  if (row_limit < 1 || row_limit < S_ / 8 || row_limit > std::max(2, S_)) refuse("the limit of rows");
   if (static_cast<int64_t>(n.size()) != A) refuse("attributes");
   if (edge_n.size() != edge_attribute.size()) refuse("attributes of edges");
   for (size_t e = 0; e < edge_attribute.size(); ++e)
     if (edge_attribute[e] >= A || (e > 0 && edge_attribute[e] <= edge_attribute[e - 1]))
       refuse("the order of attributes of edges");
-  if (n_pairs < 0 || n_pairs > F) refuse("pairs");
+  if (n_pair_features < 0 || n_pair_features > F) refuse("pairs");
   bool fits = true;
-  int64_t n_edge = 0, dense = 0, total = n_pairs;
+  int64_t n_edge = 0, dense = 0, total = n_pair_features;
   each_attribute([&](size_t a, int64_t begin, int64_t edges, int64_t end) {
     n_edge += end - edges, total = end;
     if (has_row(a)) {
-      fits &= first[a] < n_rows;
+      fits &= first[a] < n_rows_;
       ++dense;
     } else {
       fits &= edges == begin || first[a] == begin;
     }
   });
-  if (!fits || dense != n_rows) refuse("places of attributes");
+  if (!fits || dense != n_rows_) refuse("places of attributes");
   if (total != F) refuse("their number");
-  if (static_cast<int64_t>(previous.size()) != n_pairs + n_edge) refuse("previous labels");
-  for (size_t i = 0; i < label.size(); ++i) fits &= label[i] < static_cast<uint32_t>(S);
-  for (size_t i = 0; i < previous.size(); ++i) fits &= previous[i] < static_cast<uint32_t>(S);
+  if (static_cast<int64_t>(previous.size()) != n_pair_features + n_edge) refuse("previous labels");
+  for (size_t i = 0; i < label.size(); ++i) fits &= label[i] < static_cast<uint32_t>(S_);
+  for (size_t i = 0; i < previous.size(); ++i) fits &= previous[i] < static_cast<uint32_t>(S_);
   if (!fits) refuse("a label is out of range");
 }
 
-void PackedFeatures::expand(const double* weights, int P, double* rows) const {
-  std::fill_n(rows, n_rows * P, 0.0);
+void PackedFeatures::expand(const double* weights, double* dense) const {
+  std::fill_n(dense, dense_size(), 0.0);
   each_attribute([&](size_t a, int64_t begin, int64_t edges, int64_t) {
     if (!has_row(a)) return;
-    double* row = rows + static_cast<int64_t>(first[a]) * P;
+    double* row = dense + static_cast<int64_t>(first[a]) * P_;
     for (int64_t j = begin; j < edges; ++j) row[label[j]] = weights[j];
   });
+  double* pairs = dense + pairs_at();
+  for (int64_t i = 0; i < n_pair_features; ++i)
+    pairs[static_cast<size_t>(previous[i]) * P_ + label[i]] = weights[i];
 }
 
-void PackedFeatures::shared_edges(const double* weights, double* scores) const {
-  std::fill_n(scores, static_cast<size_t>(S) * S, 0.0);
-  for (int64_t i = 0; i < n_pairs; ++i) scores[static_cast<size_t>(previous[i]) * S + label[i]] = weights[i];
-}
-
-EdgeFeatures PackedFeatures::edges(int P) const {
+EdgeFeatures PackedFeatures::edge_features() const {
   EdgeFeatures out;
   if (edge_attribute.empty()) return out;
   out.id.assign(n_attributes(), -1);
   out.ptr.assign(1, 0);
-  int64_t at = n_pairs;  // in previous
+  int64_t at = n_pair_features;  // in previous
   each_attribute([&](size_t a, int64_t, int64_t edges, int64_t end) {
     if (edges == end) return;
     out.id[a] = static_cast<int32_t>(out.ptr.size()) - 1;
     for (int64_t j = edges; j < end; ++j) {
-      out.pair.push_back(static_cast<int32_t>(previous[at++]) * P + static_cast<int32_t>(label[j]));
+      out.pair.push_back(static_cast<int32_t>(previous[at++]) * P_ + static_cast<int32_t>(label[j]));
       out.feature.push_back(static_cast<uint32_t>(j));
     }
     out.ptr.push_back(static_cast<int64_t>(out.pair.size()));
@@ -158,9 +156,10 @@ EdgeFeatures PackedFeatures::edges(int P) const {
   return out;
 }
 
-void PackedFeatures::gather(const EncodedTokens& tokens, int64_t from, int64_t to, OwnedRows& out) const {
+TokenBlock PackedFeatures::encode(const EncodedTokens& tokens, int64_t from, int64_t to,
+                                  OwnedRows& out) const {
   const int64_t begin = tokens.token_ptr[from], end = tokens.token_ptr[to];
-  out.valued = tokens.values != nullptr, out.wide = needs_wide_entries(n_features(), S);
+  out.valued = tokens.values != nullptr, out.wide = needs_wide_entries(n_features(), S_);
   out.make_room(to - from, end - begin, row_limit);
   const uint32_t limit = static_cast<uint32_t>(row_limit);
   int64_t n_dense = 0, n_sparse = 0;
@@ -182,6 +181,7 @@ void PackedFeatures::gather(const EncodedTokens& tokens, int64_t from, int64_t t
     out.dense_ptr[t - from + 1] = static_cast<uint32_t>(n_dense);
     out.sparse_ptr[t - from + 1] = static_cast<uint32_t>(n_sparse);
   }
+  return {out.view(), 0, to - from};
 }
 
 }  // namespace fieldcraft

@@ -2,7 +2,7 @@
 //
 // Label pairs without attribute stand first, then the features of attribute 0, 1, 2 …, those of nodes before
 // those of edges. So no feature needs to name its attribute: how many each attribute has tells. A token's
-// score reads weights and labels where they lie, which may be in a mapped model file; attributes with many
+// score reads weights and labels where they are, which may be in a mapped model file; attributes with many
 // labels get a dense row besides, made when the model is.
 //
 //   first [A]   where an attribute's node features begin; for one with a row (n > row_limit) the row's number
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "array.hpp"
-#include "layout.hpp"
+#include "scoring_layout.hpp"
 
 namespace fieldcraft {
 
@@ -28,26 +28,30 @@ struct Labels {
   uint32_t operator[](size_t i) const { return bytes.empty() ? words[i] : bytes[i]; }
 };
 
-struct PackedFeatures {
-  int S = 0, row_limit = 0;
-  int64_t n_pairs = 0, n_rows = 0;
+class PackedFeatures final : public ScoringLayout {
+ public:
+  PackedFeatures(int n_states, int row_limit, int64_t n_pair_features, int64_t n_rows)
+      : ScoringLayout(n_states, n_rows), row_limit(row_limit), n_pair_features(n_pair_features) {}
+
+  int row_limit;
+  int64_t n_pair_features;
   Array<uint32_t> first, edge_attribute, edge_n;
   Labels n, label, previous;
 
-  int64_t n_features() const { return static_cast<int64_t>(label.size()); }
+  int64_t n_features() const override { return static_cast<int64_t>(label.size()); }
   int64_t n_attributes() const { return static_cast<int64_t>(first.size()); }
+  int64_t n_rows() const { return n_rows_; }
   bool has_row(size_t a) const { return n[a] > static_cast<uint32_t>(row_limit); }
 
   // Throws unless every number fits the others.
   void check() const;
 
-  // rows [n_rows, P] and edge scores [S, S] <- weights [F].
-  void expand(const double* weights, int P, double* rows) const;
-  void shared_edges(const double* weights, double* scores) const;
-  EdgeFeatures edges(int P) const;
+  void expand(const double* weights, double* dense) const override;
+  EdgeFeatures edge_features() const;
 
-  // Entries of tokens first .. last-1 as they come; an entry's feature is a place among the weights.
-  void gather(const EncodedTokens& tokens, int64_t from, int64_t to, OwnedRows& out) const;
+  // Tokens from .. to-1 of a batch, encoded as they come, in `memory`; an entry's feature is a place among
+  // the weights.
+  TokenBlock encode(const EncodedTokens& tokens, int64_t from, int64_t to, OwnedRows& memory) const;
 
  private:
   // Calls visit(attribute, begin of its node features, begin of its edge features, end of both).

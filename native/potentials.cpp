@@ -42,61 +42,67 @@ class ArrayPotentials::ArrayReader final : public Reader, private OwnEdges {
 ArrayPotentials::ArrayPotentials(const double* node, const double* edge, bool per_token,
                                  std::vector<int64_t> offsets_given, std::vector<uint8_t> starts,
                                  std::vector<uint8_t> stops)
-    : node_(node), edge_(edge), per_token_(per_token), starts_(std::move(starts)), stops_(std::move(stops)) {
+    : node_(node),
+      edge_(edge),
+      per_token_(per_token),
+      starts_(std::move(starts)),
+      stops_(std::move(stops)),
+      edges_(per_token ? std::vector<double>(starts_.size() * starts_.size(), 0.0).data() : edge,
+             static_cast<int>(starts_.size())) {
   offsets = std::move(offsets_given);
-  const int S = static_cast<int>(starts_.size());
-  const std::vector<double> none(per_token ? static_cast<size_t>(S) * S : 0, 0.0);
-  edges_ = std::make_shared<const Edges>(per_token ? none.data() : edge, S);
 }
 
 std::unique_ptr<Potentials::Reader> ArrayPotentials::reader() const {
   return std::make_unique<ArrayReader>(*this);
 }
 
-ChainModel::ChainModel(PackedFeatures given, Array<double> weights_given)
-    : features(std::move(given)), weights(std::move(weights_given)) {
+namespace {
+
+PackedFeatures checked(PackedFeatures features, const Array<double>& weights) {
   features.check();
   if (static_cast<int64_t>(weights.size()) != features.n_features())
     throw std::invalid_argument("one weight per feature is needed");
   bool finite = true;
   for (const double w : weights) finite &= std::isfinite(w);
   if (!finite) throw std::invalid_argument("a weight is not finite");
-  const int S = features.S, P = padded(S);
-  edge_features = features.edges(P);
-  rows = Buffer(static_cast<size_t>(features.n_rows) * P);
-  features.expand(weights.data(), P, rows.data());
-  std::vector<double> shared(static_cast<size_t>(S) * S);
-  features.shared_edges(weights.data(), shared.data());
-  edges = std::make_shared<const Edges>(shared.data(), S);
+  return features;
+}
+
+}  // namespace
+
+ChainModel::ChainModel(PackedFeatures features_given, Array<double> weights)
+    : features(checked(std::move(features_given), weights)),
+      edge_features(features.edge_features()),
+      weights_(std::move(weights)),
+      laid_out_(features, LaidOutWeights::Memory::in_place) {
+  laid_out_.set(weights_.data());
 }
 
 class ModelPotentials::ModelReader final : public Reader {
  public:
   explicit ModelReader(const ModelPotentials& of)
-      : of_(of), observed_(of.model_.edge_features, of.tokens_, *of.model_.edges, of.model_.weights.data()) {}
+      : of_(of), model_(of.model_), observed_(model_.edge_features, of.tokens_) {}
   void go_to(int64_t sequence) override {
     first_ = of_.offsets[sequence], T_ = of_.length(sequence);
-    if (!of_.model_.edge_features.empty()) observed_.go_to(first_, T_);
+    if (own() != nullptr) observed_.go_to(first_, T_, of_.edges(), model_.weights().view().each);
   }
   void fill(double* node) override {
-    const ChainModel& m = of_.model_;
-    m.features.gather(of_.tokens_, first_, first_ + T_, rows_);
-    FIELDCRAFT_DISPATCH(score_tokens, rows_.view(), m.rows.data(), m.weights.data(), 0, T_, of_.S(), of_.P(),
-                        node);
+    const PackedFeatures& layout = model_.features;
+    layout.score(layout.encode(of_.tokens_, first_, first_ + T_, memory_), model_.weights().view(), node);
   }
-  const OwnEdges* own() const override { return of_.model_.edge_features.empty() ? nullptr : &observed_; }
+  const OwnEdges* own() const override { return model_.edge_features.empty() ? nullptr : &observed_; }
 
  private:
   const ModelPotentials& of_;
+  const ChainModel& model_;
   ObservedEdges observed_;
-  OwnedRows rows_;
+  OwnedRows memory_;
   int64_t first_ = 0, T_ = 0;
 };
 
 ModelPotentials::ModelPotentials(const ChainModel& model, EncodedTokens tokens)
     : model_(model), tokens_(tokens) {
   offsets.assign(tokens.offsets, tokens.offsets + tokens.n_sequences + 1);
-  edges_ = model.edges;
 }
 
 std::unique_ptr<Potentials::Reader> ModelPotentials::reader() const {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "chain.hpp"
-#include "layout.hpp"
 #include "packed.hpp"
 
 namespace fieldcraft {
@@ -28,14 +27,11 @@ class Potentials {
   int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t n_tokens() const { return offsets.back(); }
   int64_t length(int64_t i) const { return offsets[i + 1] - offsets[i]; }
-  const Edges& edges() const { return *edges_; }
-  int S() const { return edges_->S; }
-  int P() const { return edges_->P; }
+  virtual const Edges& edges() const = 0;
+  int S() const { return edges().S; }
+  int P() const { return edges().P; }
 
   std::vector<int64_t> offsets;  // [N + 1] first token of each sequence
-
- protected:
-  std::shared_ptr<const Edges> edges_;
 };
 
 // node [tokens, S]; edge [S, S] shared or, if per_token, [tokens, S, S]; starts, stops [S].
@@ -44,30 +40,36 @@ class ArrayPotentials final : public Potentials {
   ArrayPotentials(const double* node, const double* edge, bool per_token, std::vector<int64_t> offsets,
                   std::vector<uint8_t> starts, std::vector<uint8_t> stops);
   std::unique_ptr<Reader> reader() const override;
+  const Edges& edges() const override { return edges_; }
 
  private:
   class ArrayReader;
   const double *node_, *edge_;
   bool per_token_;
   std::vector<uint8_t> starts_, stops_;
+  Edges edges_;
 };
 
-// Weights with everything that scoring needs, ready for any number of threads.
+// A model file's weights with everything that scoring needs, ready for any number of threads.
 class ChainModel {
  public:
-  // Checks the features; weights [F] in their order.
+  // Checks the features; weights [F] in their order, read in place.
   ChainModel(PackedFeatures features, Array<double> weights);
-  PackedFeatures features;
-  Array<double> weights;
-  EdgeFeatures edge_features;
-  Buffer rows;  // [n_rows, P]
-  std::shared_ptr<const Edges> edges;
+
+  const PackedFeatures features;
+  const EdgeFeatures edge_features;
+  const LaidOutWeights& weights() const { return laid_out_; }
+
+ private:
+  Array<double> weights_;
+  LaidOutWeights laid_out_;
 };
 
 class ModelPotentials final : public Potentials {
  public:
   ModelPotentials(const ChainModel& model, EncodedTokens tokens);
   std::unique_ptr<Reader> reader() const override;
+  const Edges& edges() const override { return model_.weights().edges(); }
 
  private:
   class ModelReader;

@@ -17,33 +17,24 @@ constexpr int kDoublings = 60;
 
 }  // namespace
 
-Sag::Sag(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask, double precision,
-         const std::vector<double>& mean)
-    : Stochastic(problem, gold, mask, Averaging::none),
-      lambda_(precision / static_cast<double>(std::max<int64_t>(problem.n_sequences(), 1))),
-      mean_(space_, mean),
-      direction_(Buffer::zeros(space_.size())),
-      leaves_(1),
-      trial_(problem, gold) {
-  if (problem.needs_tokens()) throw std::invalid_argument("sag: edges must not look at the input");
-  if (mean_.each.size() == 0 && mean_.one != 0) {
-    mean_.each = Buffer(space_.size());
-    space_.spread(std::vector<double>(problem.n_features(), mean_.one).data(), mean_.each.data());
-  }
-  while (leaves_ < static_cast<size_t>(problem.n_sequences())) leaves_ *= 2;
-  pair_change_ = Buffer(space_.n_pairs());
-  start(std::vector<double>(problem.n_features(), 0.0).data());
+Sag::Sag(Passes& passes, const uint8_t* mask, double precision, const std::vector<double>& mean)
+    : Stochastic(passes, mask, Averaging::none),
+      lambda_(precision / static_cast<double>(std::max<int64_t>(passes.n_sequences(), 1))),
+      mean_(passes, field_.size(), mean, true),
+      direction_(Buffer::zeros(field_.size())),
+      begin_(1, 0) {
+  for (int64_t i = 0; i < passes.n_sequences(); ++i) begin_.push_back(begin_.back() + passes.size(i));
+  while (leaves_ < static_cast<size_t>(passes.n_sequences())) leaves_ *= 2;
+  start(std::vector<double>(passes.n_features(), 0.0).data());
 }
 
 void Sag::start(const double* weights) {
   Stochastic::start(weights);
-  const size_t S = static_cast<size_t>(space_.S()), N = static_cast<size_t>(problem_.n_sequences());
+  const std::vector<double> zeros(passes_.n_sequences(), 0.0);
   direction_.fill_zero();
   n_met_ = 0, s_ = 1, sum_of_steps_ = 0;
-  row_scale_.assign(problem_.layout().n_rows, 1.0), row_sum_.assign(problem_.layout().n_rows, 0.0);
-  own_scale_.assign(problem_.n_features(), 1.0), own_sum_.assign(problem_.n_features(), 0.0);
-  restore({std::vector<float>(problem_.n_tokens() * S, 0.0f), std::vector<float>(N * S * S, 0.0f),
-           std::vector<double>(N, 0.0), std::vector<double>(N, 0.0), std::vector<double>(N, 0.0)});
+  scale_seen_.assign(gradient_.n_stretches(), 1.0), sum_seen_.assign(gradient_.n_stretches(), 0.0);
+  restore({std::vector<float>(begin_.back(), 0.0f), zeros, zeros, zeros});
 }
 
 void Sag::restore(Memory memory) {
@@ -73,7 +64,9 @@ void Sag::set_curvature(int64_t sequence, double curvature) {
 
 // The first time round all sequences are met once.
 int64_t Sag::draw(int64_t k, const int64_t* order) {
-  if (n_met_ < static_cast<double>(problem_.n_sequences()) || uniforms_[2 * k] < 0.5) return order[k];
+  if (uniforms_.size() < 2 * static_cast<size_t>(k + 1))
+    throw std::invalid_argument("sag: a pass needs two random numbers per draw");
+  if (n_met_ < static_cast<double>(passes_.n_sequences()) || uniforms_[2 * k] < 0.5) return order[k];
   double left = uniforms_[2 * k + 1] * tree_sum_[1];
   size_t at = 1;
   while (at < leaves_) {
@@ -83,47 +76,28 @@ int64_t Sag::draw(int64_t k, const int64_t* order) {
   return static_cast<int64_t>(at - leaves_);
 }
 
-double Sag::run(const int64_t* order, int64_t n) {
-  if (uniforms_.size() < 2 * static_cast<size_t>(n))
-    throw std::invalid_argument("sag: a pass needs two random numbers per draw");
-  double total = 0;
-  for (int64_t k = 0; k < n; ++k) total += visit(draw(k, order));
-  refresh_all();
-  return total;
-}
-
-void Sag::bring_up_to_date(size_t at, int n, double& scale, double& sum) {
+void Sag::bring_up_to_date(size_t stretch) {
+  double &scale = scale_seen_[stretch], &sum = sum_seen_[stretch];
   if (sum == sum_of_steps_ && scale == s_) return;
+  const auto [at, n] = gradient_.stretch(stretch);
   const double ratio = s_ / scale, step = s_ * (sum_of_steps_ - sum);
-  for (int k = 0; k < n; ++k)
-    field_[at + k] = mean_[at + k] + ratio * (field_[at + k] - mean_[at + k]) - step * direction_[at + k];
+  for (size_t k = at; k < at + n; ++k)
+    field_[k] = mean_[k] + ratio * (field_[k] - mean_[k]) - step * direction_[k];
   scale = s_, sum = sum_of_steps_;
 }
 
-// The weights that were touched last.
-void Sag::refresh() {
-  const int P = space_.P();
-  for (const uint32_t r : touched_.rows())
-    bring_up_to_date(static_cast<size_t>(r) * P, P, row_scale_[r], row_sum_[r]);
-  for (const uint32_t f : touched_.features())
-    bring_up_to_date(space_.sparse_at() + f, 1, own_scale_[f], own_sum_[f]);
-}
-
 void Sag::refresh_all() {
-  const int P = space_.P();
-  for (size_t r = 0; r < row_scale_.size(); ++r) bring_up_to_date(r * P, P, row_scale_[r], row_sum_[r]);
-  for (size_t f = 0; f < own_scale_.size(); ++f)
-    bring_up_to_date(space_.sparse_at() + f, 1, own_scale_[f], own_sum_[f]);
-  std::fill(row_scale_.begin(), row_scale_.end(), 1.0), std::fill(row_sum_.begin(), row_sum_.end(), 0.0);
-  std::fill(own_scale_.begin(), own_scale_.end(), 1.0), std::fill(own_sum_.begin(), own_sum_.end(), 0.0);
+  for (size_t stretch = 0; stretch < scale_seen_.size(); ++stretch) bring_up_to_date(stretch);
+  std::fill(scale_seen_.begin(), scale_seen_.end(), 1.0), std::fill(sum_seen_.begin(), sum_seen_.end(), 0.0);
   s_ = 1, sum_of_steps_ = 0;
 }
 
 double Sag::visit(int64_t i) {
-  touched_.touch(i);
-  refresh();
-  edges_.reset();  // the pairs move at every step
+  passes_.touch(i, gradient_);
+  gradient_.each_number([&](size_t stretch) { bring_up_to_date(stretch); });
   const double loss = evaluate(i);
+  now_.resize(passes_.size(i));
+  passes_.remember(now_.data());
   if (memory_.curvature[i] == 0) {
     const double usual = n_met_ > 0 ? tree_sum_[1] / n_met_ : kFirstCurvature;
     n_met_ += 1;
@@ -134,9 +108,6 @@ double Sag::visit(int64_t i) {
   const double alpha = 0.5 / (tree_max_[1] + lambda_) + 0.5 / (tree_sum_[1] / n_met_ + lambda_);
   s_ *= 1 - alpha * lambda_;
   sum_of_steps_ += alpha / (n_met_ * s_);
-  const double ratio = 1 - alpha * lambda_, step = alpha / n_met_;
-  for (size_t at = space_.pairs_at(); at < space_.sparse_at(); ++at)
-    field_[at] = mean_[at] + ratio * (field_[at] - mean_[at]) - step * direction_[at];
   if (s_ < kSmallScale) refresh_all();
   time_ += 1;
   return loss;
@@ -144,27 +115,13 @@ double Sag::visit(int64_t i) {
 
 // The loss's gradient takes the place of what was remembered; d moves by the difference.
 void Sag::remember(int64_t i) {
-  const int S = space_.S(), P = space_.P();
-  const int64_t first = problem_.offsets()[i], T = loss_.length();
-  change_.reserve(T * P);
-  for (int64_t t = 0; t < T; ++t)
-    for (int y = 0; y < P; ++y) {
-      double& change = change_[t * P + y];
-      change = 0;
-      if (y >= S) continue;
-      float& old = memory_.node[(first + t) * S + y];
-      const float now = static_cast<float>(loss_.node()[t * P + y]);
-      change = static_cast<double>(now) - old, old = now;
-    }
-  pair_change_.fill_zero();
-  for (int x = 0; x < S; ++x)
-    for (int y = 0; y < S; ++y) {
-      float& old = memory_.pairs[(i * S + x) * S + y];
-      const float now = static_cast<float>(loss_.pairs()[x * P + y]);
-      pair_change_[x * P + y] = static_cast<double>(now) - old, old = now;
-    }
-  touched_.collect(i, change_.data(), pair_change_.data(), {}, true);
-  touched_.each([&](size_t at, int n, const double* g) {
+  float* old = memory_.parts.data() + begin_[i];
+  change_.resize(now_.size());
+  for (size_t k = 0; k < now_.size(); ++k) change_[k] = static_cast<double>(now_[k]) - old[k];
+  std::copy(now_.begin(), now_.end(), old);
+  passes_.collect(i, change_.data(), gradient_);
+  gradient_.multiply(mask_);
+  gradient_.each([&](size_t at, int n, const double* g) {
     for (int k = 0; k < n; ++k) direction_[at + k] += g[k];
   });
 }
@@ -173,13 +130,9 @@ void Sag::remember(int64_t i) {
 // twice as many visits as before.
 void Sag::search(int64_t i, double loss) {
   if (memory_.waiting[i] > 0) return memory_.waiting[i] -= 1, void();
-  touched_.collect(i, loss_, true);
-  const double square = touched_.square();
+  collect(true);
+  const double square = gradient_.square();
   if (square < kSmallSquare) return;
-  const int64_t T = loss_.length();
-  scores_.reserve(T * space_.P()), along_.reserve(T * space_.P());
-  space_.score(field_, 1, i, scores_.data());
-  touched_.score(i, along_.data());
   double curvature = kFall * memory_.curvature[i];
   int doubled = 0;
   for (; doubled < kDoublings; ++doubled, curvature *= 2)
@@ -189,18 +142,24 @@ void Sag::search(int64_t i, double loss) {
   memory_.waiting[i] = memory_.trusted[i];
 }
 
-// The loss of a sequence after a step along what was collected, from scores_.
+// The loss of a sequence after a step along gradient_.
 double Sag::loss_at(int64_t i, double step) {
-  const int S = space_.S(), P = space_.P();
-  const auto fill = [&](double* node) {
-    for (int64_t t = 0; t < loss_.length(); ++t)
-      for (int y = 0; y < P; ++y)
-        node[t * P + y] = scores_[t * P + y] - (y < S ? step * along_[t * P + y] : 0.0);
-  };
-  for (size_t k = 0; k < pair_change_.size(); ++k)
-    pair_change_[k] = field_[space_.pairs_at() + k] - step * touched_.pairs()[k];
-  const auto edges = space_.edges(pair_change_.data(), 1);
-  return trial_.evaluate(i, fill, *edges, nullptr);
+  before_.clear();
+  gradient_.each([&](size_t at, int n, const double* g) {
+    before_.insert(before_.end(), &field_[at], &field_[at] + n);
+    for (int k = 0; k < n; ++k) field_[at + k] -= step * g[k];
+  });
+  struct PutBack {  // even where the evaluation fails
+    Sag& sag;
+    ~PutBack() {
+      const double* before = sag.before_.data();
+      sag.gradient_.each([&](size_t at, int n, const double*) {
+        std::copy_n(before, n, &sag.field_[at]);
+        before += n;
+      });
+    }
+  } const put_back{*this};
+  return evaluate(i);
 }
 
 std::vector<Stochastic::Field> Sag::fields() {

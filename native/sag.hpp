@@ -11,7 +11,8 @@
 // Only the weights that a sequence touches are brought up to date: with s = product of (1 - alpha lambda) and
 // S = sum of alpha / (m s), a weight last seen at (s', S') is u + s ((w - u) / s' - (S - S') d).
 //
-// Memory: 4 bytes per token and label, and per sequence and pair of labels (`bytes`).
+// Memory: 4 bytes per number in potential space (Passes::size); for a chain one per token and label, and per
+// sequence and pair of labels (`bytes`).
 #pragma once
 
 #include <vector>
@@ -22,39 +23,38 @@ namespace fieldcraft {
 
 class Sag final : public Stochastic {
  public:
-  // precision: of all weights, >= 0. Edges must not look at the input.
-  Sag(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask, double precision,
-      const std::vector<double>& mean);
+  // precision: of all weights, >= 0.
+  Sag(Passes& passes, const uint8_t* mask, double precision, const std::vector<double>& mean);
 
   static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
     return 4 * (static_cast<size_t>(n_tokens) * S + static_cast<size_t>(n_sequences) * S * S) +
            40 * static_cast<size_t>(n_sequences);
   }
 
-  // A pass of n draws. order [n]: sequences drawn evenly; uniforms [2 n] in [0, 1) decide about the others.
-  double run(const int64_t* order, int64_t n) override;
+  // Random numbers [2 n] in [0, 1) for the n draws of the next pass, whose order [n] is of sequences drawn
+  // evenly: they decide about the others.
   void use(const double* uniforms, int64_t n) { uniforms_.assign(uniforms, uniforms + n); }
 
   void start(const double* weights) override;
   std::vector<Field> fields() override;
   std::vector<double*> numbers() override;
 
-  // Remembered gradients [tokens, S], [N, S, S], curvatures [N], and for each sequence how long its
-  // curvature is trusted; 0 where it was not met.
+  // Remembered gradients, sequence by sequence; curvatures [N], and for each sequence how long its curvature
+  // is trusted; 0 where it was not met.
   struct Memory {
-    std::vector<float> node, pairs;
+    std::vector<float> parts;
     std::vector<double> curvature, trusted, waiting;
   };
   const Memory& memory() const { return memory_; }
   void restore(Memory memory);
 
  protected:
+  int64_t draw(int64_t k, const int64_t* order) override;
   double visit(int64_t sequence) override;
+  void finish() override { refresh_all(); }
 
  private:
-  int64_t draw(int64_t k, const int64_t* order);
-  void bring_up_to_date(size_t at, int n, double& scale, double& sum);
-  void refresh();
+  void bring_up_to_date(size_t stretch);
   void refresh_all();
   void remember(int64_t sequence);
   void search(int64_t sequence, double loss);
@@ -64,15 +64,16 @@ class Sag final : public Stochastic {
 
   double lambda_, n_met_ = 0;
   Setting mean_;
-  Buffer direction_;                                               // d
-  std::vector<double> row_scale_, row_sum_, own_scale_, own_sum_;  // (s', S') of rows and of features
+  Buffer direction_;                           // d
+  std::vector<double> scale_seen_, sum_seen_;  // (s', S') of each stretch
   double s_ = 1, sum_of_steps_ = 0;
+  std::vector<size_t> begin_;  // [N + 1] where a sequence's parts begin
   Memory memory_;
-  size_t leaves_;
+  size_t leaves_ = 1;
   std::vector<double> tree_sum_, tree_max_;  // of curvatures
   std::vector<double> uniforms_;
-  SequenceLoss trial_;
-  Buffer change_, pair_change_, scores_, along_;
+  std::vector<float> now_;  // the sequence's gradient in potential space
+  std::vector<double> change_, before_;
 };
 
 }  // namespace fieldcraft

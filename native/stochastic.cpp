@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 namespace fieldcraft {
 namespace {
@@ -14,59 +15,57 @@ bool all_equal(const std::vector<double>& x) {
 
 }  // namespace
 
-Setting::Setting(const WeightSpace& space, const std::vector<double>& given) {
-  if (given.empty()) return;
-  one = given[0];
-  if (all_equal(given)) return;
-  each = Buffer(space.size());
-  space.spread(given.data(), each.data());
+Setting::Setting(const Passes& passes, size_t field_size, const std::vector<double>& values, bool exact) {
+  if (values.empty()) return;
+  one = values[0];
+  if (all_equal(values) && (one == 0 || !exact)) return;
+  each = Buffer(field_size);
+  passes.spread(values.data(), each.data());
 }
 
 // -- what all share ----------------------------------------------------------------------------------
 
-Stochastic::Stochastic(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask,
-                       Averaging averaging)
-    : problem_(problem),
-      space_(problem),
-      loss_(problem, gold),
-      touched_(space_, mask),
+Stochastic::Stochastic(Passes& passes, const uint8_t* mask, Averaging averaging)
+    : passes_(passes),
+      gradient_(passes.sparse_gradient()),
       averaging_(averaging),
-      field_(Buffer::zeros(space_.size())) {
-  if (averages()) sum_ = Buffer::zeros(space_.size());
+      mask_(gradient_.field_size()),
+      field_(Buffer::zeros(gradient_.field_size())) {
+  std::vector<double> may_change(passes.n_features(), 1.0);
+  if (mask != nullptr) std::copy_n(mask, may_change.size(), may_change.begin());
+  passes.spread(may_change.data(), mask_.data());
+  if (averages()) sum_ = Buffer::zeros(field_.size());
 }
 
 void Stochastic::start(const double* weights) {
-  space_.spread(weights, field_.data());
+  passes_.spread(weights, field_.data());
   sum_.fill_zero();
   time_ = theta_ = total_ = shrunk_ = 0, scale_ = 1;
-  edges_.reset();
 }
 
 double Stochastic::run(const int64_t* order, int64_t n) {
+  const std::unique_lock<std::mutex> alone = begin_pass();
   double total = 0;
-  for (int64_t k = 0; k < n; ++k) total += visit(order[k]);
+  for (int64_t k = 0; k < n; ++k) total += visit(draw(k, order));
   finish();
   return total;
 }
 
-double Stochastic::evaluate(int64_t sequence) {
-  if (!edges_) edges_ = space_.edges(field_.data() + space_.pairs_at(), scale_);
-  const auto fill = [&](double* node) { space_.score(field_, scale_, sequence, node); };
-  return loss_.evaluate(sequence, fill, *edges_, field_.data() + space_.sparse_at());
+double Stochastic::loss(const int64_t* order, int64_t n) {
+  const std::unique_lock<std::mutex> alone = begin_pass();
+  std::vector<double> now(passes_.n_features());
+  weights(now.data());
+  Buffer field(field_.size());
+  passes_.spread(now.data(), field.data());
+  double total = 0;
+  for (int64_t k = 0; k < n; ++k) total += passes_.evaluate(order[k], field.data(), 1);
+  return total;
 }
 
-double Stochastic::loss(const int64_t* order, int64_t n) {
-  std::vector<double> now(problem_.n_features());
-  weights(now.data());
-  Buffer field(space_.size());
-  space_.spread(now.data(), field.data());
-  const auto edges = space_.edges(field.data() + space_.pairs_at(), 1);
-  double total = 0;
-  for (int64_t k = 0; k < n; ++k) {
-    const auto fill = [&](double* node) { space_.score(field, 1, order[k], node); };
-    total += loss_.evaluate(order[k], fill, *edges, field.data() + space_.sparse_at());
-  }
-  return total;
+std::unique_lock<std::mutex> Stochastic::begin_pass() const {
+  std::unique_lock<std::mutex> alone(passes_.in_use, std::try_to_lock);
+  if (!alone.owns_lock()) throw std::logic_error("these passes are in use by another call");
+  return alone;
 }
 
 void Stochastic::end_step() {
@@ -77,12 +76,11 @@ void Stochastic::end_step() {
 }
 
 void Stochastic::add(double factor) {
-  touched_.each([&](size_t at, int n, const double* g) {
+  gradient_.each([&](size_t at, int n, const double* g) {
     for (int k = 0; k < n; ++k) field_[at + k] += factor * g[k];
     if (!averages()) return;
     for (int k = 0; k < n; ++k) sum_[at + k] -= theta_ * (factor * g[k]);
   });
-  edges_.reset();
 }
 
 void Stochastic::fold_scale() {
@@ -91,15 +89,15 @@ void Stochastic::fold_scale() {
 }
 
 void Stochastic::last_weights(double* out) const {
-  space_.gather(field_.data(), out);
-  for (int64_t f = 0; f < problem_.n_features(); ++f) out[f] *= scale_;
+  passes_.gather(field_.data(), out);
+  for (int64_t f = 0; f < passes_.n_features(); ++f) out[f] *= scale_;
 }
 
 void Stochastic::weights(double* out) const {
   if (!averages() || total_ == 0) return last_weights(out);
-  Buffer mean(space_.size());
+  Buffer mean(field_.size());
   for (size_t k = 0; k < mean.size(); ++k) mean[k] = (sum_[k] + theta_ * field_[k]) / total_;
-  space_.gather(mean.data(), out);
+  passes_.gather(mean.data(), out);
 }
 
 std::vector<Stochastic::Field> Stochastic::fields() {
@@ -110,33 +108,27 @@ std::vector<Stochastic::Field> Stochastic::fields() {
 
 // -- descent -----------------------------------------------------------------------------------------
 
-Descent::Descent(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask, Averaging averaging,
-                 const Options& options, const Penalty& penalty)
-    : Stochastic(problem, gold, mask, averaging),
+Descent::Descent(Passes& passes, const uint8_t* mask, Averaging averaging, const Options& options,
+                 const Penalty& penalty)
+    : Stochastic(passes, mask, averaging),
       options_(options),
-      mean_(space_, penalty.mean),
-      precision_(space_, penalty.precision),
-      above_(space_, penalty.above),
-      below_(space_, penalty.below) {
-  if (mean_.each.size() == 0 && mean_.one != 0) {  // cells without a feature have no mean
-    mean_.each = Buffer(space_.size());
-    space_.spread(std::vector<double>(problem.n_features(), mean_.one).data(), mean_.each.data());
-  }
-  const bool by_scale =
-      precision_.each.size() == 0 && mean_.zero() && !options.adaptive && !problem.needs_tokens();
-  if (by_scale) uniform_ = precision_.one / static_cast<double>(std::max<int64_t>(problem.n_sequences(), 1));
+      mean_(passes, field_.size(), penalty.mean, true),
+      precision_(passes, field_.size(), penalty.precision),
+      above_(passes, field_.size(), penalty.above),
+      below_(passes, field_.size(), penalty.below) {
+  const bool by_scale = precision_.each.size() == 0 && mean_.zero() && !options.adaptive;
+  if (by_scale) uniform_ = precision_.one / static_cast<double>(std::max<int64_t>(passes.n_sequences(), 1));
   if ((!by_scale && !precision_.zero()) || (options.adaptive && has_l1())) count_sequences();
-  if (options.adaptive) squares_ = Buffer::zeros(space_.size());
-  if (has_l1()) taken_ = Buffer::zeros(space_.size());
-  if (has_l1() && options.adaptive) spared_ = Buffer::zeros(space_.size());
-  if (options.hold) held_ = Buffer::zeros(space_.size());
+  const auto zeros = [&](bool needed) { return Buffer::zeros(needed ? field_.size() : 0); };
+  squares_ = zeros(options.adaptive), taken_ = zeros(has_l1());
+  spared_ = zeros(has_l1() && options.adaptive), held_ = zeros(options.hold);
 }
 
 void Descent::count_sequences() {
-  share_ = Buffer::zeros(space_.size());
-  for (int64_t i = 0; i < problem_.n_sequences(); ++i) {
-    touched_.touch(i);
-    touched_.each([&](size_t at, int n, const double*) {
+  share_ = Buffer::zeros(field_.size());
+  for (int64_t i = 0; i < passes_.n_sequences(); ++i) {
+    passes_.touch(i, gradient_);
+    gradient_.each([&](size_t at, int n, const double*) {
       for (int k = 0; k < n; ++k) share_[at + k] += 1;
     });
   }
@@ -156,30 +148,30 @@ double Descent::visit(int64_t sequence) {
   const double loss = evaluate(sequence);
   const double rate = options_.rate / (1 + options_.decay * time_);
   const bool spread = share_.size() != 0;
-  if (spread || !loss_.nothing()) {
-    touched_.collect(sequence, loss_, spread);
+  if (spread || passes_.wrong() > 0) {
+    collect(spread);
     move(rate);
   }
   if (uniform_ > 0) {
     scale_ /= 1 + rate * uniform_;
-    edges_.reset();
     if (scale_ < kSmallScale) fold_scale();
   }
-  shrunk_ += rate / static_cast<double>(problem_.n_sequences());
+  shrunk_ += rate / static_cast<double>(passes_.n_sequences());
   if (!options_.hold) end_step();
   return loss;
 }
 
 void Descent::move(double rate) {
   if (options_.hold) {
-    n_held_ += touched_.square() > 0;  // a mistake that no feature sees is no step
-    return touched_.each([&](size_t at, int n, const double* g) {
+    n_held_ += gradient_.square() > 0;  // a mistake that no feature sees is no step
+    return gradient_.each([&](size_t at, int n, const double* g) {
       for (int k = 0; k < n; ++k) held_[at + k] -= g[k];
     });
   }
   if (!options_.adaptive && share_.size() == 0 && !has_l1()) return add(-rate / scale_);
-  touched_.each([&](size_t at, int n, const double* g) {
+  gradient_.each([&](size_t at, int n, const double* g) {
     for (int k = 0; k < n; ++k) {
+      if (g[k] == 0 && share_.size() == 0) continue;  // absolute values catch up later
       double h = rate;
       if (options_.adaptive) {
         squares_[at + k] += g[k] * g[k];
@@ -189,7 +181,6 @@ void Descent::move(double rate) {
       change(at + k, weight / scale_ - field_[at + k]);
     }
   });
-  edges_.reset();
 }
 
 // The penalties that are spread over the sequences with the feature, and absolute values.
@@ -217,13 +208,11 @@ void Descent::finish() {
   if (options_.hold) {
     for (size_t k = 0; k < field_.size() && n_held_ > 0; ++k) change(k, options_.rate * held_[k] / n_held_);
     held_.fill_zero(), n_held_ = 0;
-    edges_.reset();
     end_step();
   }
   if (!has_l1() || options_.adaptive) return;
   for (size_t k = 0; k < field_.size(); ++k)
     if (field_[k] != 0) change(k, clip(k, shrunk_, scale_ * field_[k]) / scale_ - field_[k]);
-  edges_.reset();
 }
 
 std::vector<Stochastic::Field> Descent::fields() {

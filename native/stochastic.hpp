@@ -1,8 +1,8 @@
 // Optimisers that change the weights after every sequence.
 //
-// A pass goes through sequences in a given order; `visit` evaluates the loss of one at the weights as they
-// are and changes them. Weights are scale * field, so that a penalty that shrinks them all costs nothing.
-// Passes are sequential: the result cannot depend on the number of threads.
+// A pass visits sequences in some order; `visit` evaluates the loss of one at the current weights and changes
+// them. Weights are scale * field (passes.hpp), so that a penalty that shrinks them all costs nothing. Passes
+// are sequential: the result cannot depend on the number of threads.
 //
 // Averages are lazy. With steps k = 1 .. K, weights w_k = s_k v_k after each and importances a_k,
 //
@@ -20,11 +20,10 @@
 // cumulative (Tsuruoka, Tsujii & Ananiadou 2009): a weight is clipped at 0 by what it was spared so far.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "touched.hpp"
+#include "passes.hpp"
 
 namespace fieldcraft {
 
@@ -37,12 +36,12 @@ class Stochastic {
  public:
   enum class Averaging { none, uniform, linear };  // importance of step k: 1, or k
 
-  // gold [tokens] is copied; mask [n_features] or null. The problem must outlive this.
-  Stochastic(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask, Averaging averaging);
+  // mask [n_features] or null: 0 where a weight may not change. The passes must outlive this.
+  Stochastic(Passes& passes, const uint8_t* mask, Averaging averaging);
   virtual ~Stochastic() = default;
 
   // One pass; returns the sum of the losses as they were met.
-  virtual double run(const int64_t* order, int64_t n);
+  double run(const int64_t* order, int64_t n);
   // The sum of the losses at the weights as they are, the average if there is one.
   double loss(const int64_t* order, int64_t n);
 
@@ -59,33 +58,34 @@ class Stochastic {
   };
   virtual std::vector<Field> fields();
   virtual std::vector<double*> numbers() { return {&time_, &scale_, &theta_, &total_, &shrunk_}; }
-  void resumed() { edges_.reset(); }  // after fields and numbers were set
 
-  const WeightSpace& space() const { return space_; }
+  const Passes& passes() const { return passes_; }
 
  protected:
+  virtual int64_t draw(int64_t k, const int64_t* order) { return order[k]; }  // sequence of step k of a pass
   virtual double visit(int64_t sequence) = 0;
   virtual void finish() {}  // at the end of a pass
-  double evaluate(int64_t sequence);
+  double evaluate(int64_t sequence) { return passes_.evaluate(sequence, field_.data(), scale_); }
+  // gradient_ <- that of the last evaluation.
+  void collect(bool all) { passes_.collect(all, gradient_), gradient_.multiply(mask_); }
+  std::unique_lock<std::mutex> begin_pass() const;
   void end_step();
   bool averages() const { return averaging_ != Averaging::none; }
-  // Adds to a stretch of the field.
+  // Adds to an entry of the field.
   void change(size_t at, double amount) {
     field_[at] += amount;
     if (averages()) sum_[at] -= theta_ * amount;
   }
-  void add(double factor);  // factor * the collected gradient, to the whole
+  void add(double factor);  // factor * gradient_, to the whole
   void fold_scale();
 
-  const ChainProblem& problem_;
-  WeightSpace space_;
-  SequenceLoss loss_;
-  Touched touched_;
+  Passes& passes_;
+  SparseGradient gradient_;
   Averaging averaging_;
+  Buffer mask_;  // a field; 0 for entries without a weight, too
   Buffer field_, sum_;
   double time_ = 0, scale_ = 1, theta_ = 0, total_ = 0;
-  double shrunk_ = 0;             // what an absolute-value penalty of strength 1 took so far
-  std::unique_ptr<Edges> edges_;  // made when asked for
+  double shrunk_ = 0;  // what an absolute-value penalty of strength 1 took so far
 };
 
 // A number for each entry of a field.
@@ -93,7 +93,9 @@ struct Setting {
   double one = 0;
   Buffer each;
   Setting() = default;
-  Setting(const WeightSpace& space, const std::vector<double>& given);
+  // values [n_features] or empty. Where all are equal one number serves, unless entries without a weight must
+  // have 0 (`exact`).
+  Setting(const Passes& passes, size_t field_size, const std::vector<double>& values, bool exact = false);
   double operator[](size_t at) const { return each.size() == 0 ? one : each[at]; }
   bool zero() const { return each.size() == 0 && one == 0; }
 };
@@ -106,8 +108,8 @@ class Descent : public Stochastic {
     double floor;   // added to the root
     bool hold;      // the average of a pass's steps is made at its end
   };
-  Descent(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask, Averaging averaging,
-          const Options& options, const Penalty& penalty);
+  Descent(Passes& passes, const uint8_t* mask, Averaging averaging, const Options& options,
+          const Penalty& penalty);
 
   void start(const double* weights) override;
   std::vector<Field> fields() override;

@@ -6,7 +6,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
-#include "likely.hpp"
+#include "feature_selection.hpp"
 #include "potentials.hpp"
 #include "queries.hpp"
 
@@ -78,11 +78,10 @@ nb::tuple py_pack(const Columns& columns, int n_states, In1<int64_t> frequency) 
   const FeatureColumns features = columns.checked(n_states);
   require(frequency.shape(0) == static_cast<size_t>(features.n_attributes),
           "one frequency per attribute is needed");
-  Packing packing;
-  {
+  Packing packing = [&] {
     nb::gil_scoped_release unlocked;
-    packing = pack(features, n_states, frequency.data());
-  }
+    return pack(features, n_states, frequency.data());
+  }();
   PackedFeatures& p = packing.features;
   nb::dict arrays;
   arrays["first"] = give(copied(p.first));
@@ -91,15 +90,14 @@ nb::tuple py_pack(const Columns& columns, int n_states, In1<int64_t> frequency) 
   arrays["previous"] = shown(std::move(p.previous));
   arrays["edge_attribute"] = give(copied(p.edge_attribute));
   arrays["edge_n"] = give(copied(p.edge_n));
-  return nb::make_tuple(arrays, p.row_limit, p.n_pairs, p.n_rows, give(std::move(packing.order)));
+  return nb::make_tuple(arrays, p.row_limit, p.n_pair_features, p.n_rows(), give(std::move(packing.order)));
 }
 
 // The arrays stay in use: they may be parts of a mapped file.
 ChainModel* make_model(int n_states, int row_limit, int64_t n_pairs, int64_t n_rows, In1<uint32_t> first,
                        Numbers n, Numbers label, Numbers previous, In1<uint32_t> edge_attribute,
                        In1<uint32_t> edge_n, In1<double> weights) {
-  PackedFeatures p;
-  p.S = n_states, p.row_limit = row_limit, p.n_pairs = n_pairs, p.n_rows = n_rows;
+  PackedFeatures p(n_states, row_limit, n_pairs, n_rows);
   p.first = looking_at<uint32_t>(first, 0, first.shape(0));
   p.n = labels_over(n, "n"), p.label = labels_over(label, "label");
   p.previous = labels_over(previous, "previous");

@@ -13,7 +13,7 @@ DualAscent* make_dual_ascent(const BoundProblem& bound, In1<int32_t> gold, In1<d
                              In1<double> precision) {
   const ChainProblem& problem = bound.problem;
   const size_t n = static_cast<size_t>(problem.n_features());
-  require(LiveWeights::possible(problem), "edges that look at the input are not for this optimiser");
+  require(DualWeights::possible(problem), "edges that look at the input are not for this optimiser");
   require(gold.shape(0) == static_cast<size_t>(problem.n_tokens()), "one label per token is needed");
   check_range(gold, 0, problem.n_states(), "labels");
   require(mean.shape(0) == n && precision.shape(0) == n, "one mean and one precision per weight are needed");

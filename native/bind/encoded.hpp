@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "bind/arrays.hpp"
-#include "layout.hpp"
+#include "scoring_layout.hpp"
 
 namespace fieldcraft::bind {
 

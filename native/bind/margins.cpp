@@ -1,4 +1,5 @@
-// Dual methods for the margin: block-coordinate Frank-Wolfe, pairs of labelings, exponentiated gradient.
+// Dual methods for the margin: block-coordinate Frank-Wolfe, pairs of labellings (SMO), exponentiated
+// gradient.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
@@ -8,7 +9,7 @@
 #include "bind/problem.hpp"
 #include "exponentiated_gradient.hpp"
 #include "frank_wolfe.hpp"
-#include "pair_ascent.hpp"
+#include "smo.hpp"
 
 namespace fieldcraft::bind {
 namespace {
@@ -17,7 +18,7 @@ DualPoint make_point(const BoundProblem& bound, In1<int32_t> gold, In1<double> m
                      std::optional<In2<double>> cost) {
   const ChainProblem& problem = bound.problem;
   const size_t n = static_cast<size_t>(problem.n_features()), S = static_cast<size_t>(problem.n_states());
-  require(LiveWeights::possible(problem), "edges that look at the input are not for this optimiser");
+  require(DualWeights::possible(problem), "edges that look at the input are not for this optimiser");
   require(gold.shape(0) == static_cast<size_t>(problem.n_tokens()), "one label per token is needed");
   check_range(gold, 0, static_cast<int64_t>(S), "labels");
   require(mean.shape(0) == n && precision.shape(0) == n, "one mean and one precision per weight are needed");
@@ -90,40 +91,40 @@ void bind_frank_wolfe(nb::module_& m) {
   m.def("frank_wolfe_bytes", &FrankWolfe::bytes);
 }
 
-void bind_pair_ascent(nb::module_& m) {
-  bind_method<PairAscent>(m, "PairAscent")
+void bind_smo(nb::module_& m) {
+  bind_method<Smo>(m, "PairAscent")
       .def("run",
-           [](PairAscent& self, In1<int64_t> order, int steps) {
+           [](Smo& self, In1<int64_t> order, int steps) {
              check_order(order, self);
              nb::gil_scoped_release unlocked;
              return self.run(order.data(), steps);
            })
       .def("polish",
-           [](PairAscent& self, In1<int64_t> order, int steps) {
+           [](Smo& self, In1<int64_t> order, int steps) {
              check_order(order, self);
              nb::gil_scoped_release unlocked;
              return self.polish(order.data(), steps);
            })
       .def("explore",
-           [](PairAscent& self, double tolerance) {
+           [](Smo& self, double tolerance) {
              nb::gil_scoped_release unlocked;
-             const PairAscent::Found found = self.explore(tolerance);
+             const Smo::Found found = self.explore(tolerance);
              return std::pair<double, int64_t>{found.gap, found.n_added};
            })
       .def("rebuild",
-           [](PairAscent& self) {
+           [](Smo& self) {
              nb::gil_scoped_release unlocked;
              self.rebuild();
            })
-      .def_prop_ro("n_labelings", &PairAscent::n_labelings)
+      .def_prop_ro("n_labelings", &Smo::n_labellings)
       .def("state",
-           [](const PairAscent& self) {
-             PairAscent::State s = self.state();
+           [](const Smo& self) {
+             Smo::State s = self.state();
              return nb::make_tuple(give(std::move(s.counts)), give(std::move(s.shares)),
                                    give(std::move(s.labels)));
            })
-      .def("restore", [](PairAscent& self, In1<int64_t> counts, In1<double> shares, In1<uint16_t> labels) {
-        const PairAscent::State state{vector_of(counts), vector_of(shares), vector_of(labels)};
+      .def("restore", [](Smo& self, In1<int64_t> counts, In1<double> shares, In1<uint16_t> labels) {
+        const Smo::State state{vector_of(counts), vector_of(shares), vector_of(labels)};
         require(self.accepts(state), "the state is of another training");
         self.restore(state);
       });
@@ -131,7 +132,7 @@ void bind_pair_ascent(nb::module_& m) {
       "pair_ascent",
       [](const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision,
          In2<double> cost,
-         int budget) { return new PairAscent(make_point(bound, gold, mean, precision, cost), budget); },
+         int budget) { return new Smo(make_point(bound, gold, mean, precision, cost), budget); },
       nb::keep_alive<0, 1>());
 }
 
@@ -172,7 +173,7 @@ void bind_exponentiated_gradient(nb::module_& m) {
 
 void bind_margins(nb::module_& m) {
   bind_frank_wolfe(m);
-  bind_pair_ascent(m);
+  bind_smo(m);
   bind_exponentiated_gradient(m);
 }
 

@@ -8,6 +8,7 @@ void bind_templates(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_linear_map(nb::module_& m);
 void bind_training(nb::module_& m);
+void bind_passes(nb::module_& m);
 void bind_stochastic(nb::module_& m);
 void bind_margins(nb::module_& m);
 void bind_dual_ascent(nb::module_& m);
@@ -23,6 +24,7 @@ NB_MODULE(_core, m) {
       "The instruction set in use: portable, avx2 or avx512.");
   fb::bind_linear_map(m);
   fb::bind_training(m);
+  fb::bind_passes(m);
   fb::bind_stochastic(m);
   fb::bind_margins(m);
   fb::bind_dual_ascent(m);

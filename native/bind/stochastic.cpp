@@ -3,37 +3,30 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "bind/arrays.hpp"
-#include "bind/problem.hpp"
-#include "mistakes.hpp"
+#include "online_updates.hpp"
 #include "sag.hpp"
 
 namespace fieldcraft::bind {
 namespace {
 
 using Mask = std::optional<In1<uint8_t>>;
-using Given = std::optional<In1<double>>;
+using Values = std::optional<In1<double>>;
 
-const int32_t* checked_gold(const ChainProblem& problem, const In1<int32_t>& gold) {
-  require(gold.shape(0) == static_cast<size_t>(problem.n_tokens()), "one label per token is needed");
-  check_range(gold, 0, problem.n_states(), "labels");
-  return gold.data();
-}
-
-const uint8_t* checked_mask(const ChainProblem& problem, const Mask& mask) {
+const uint8_t* checked_mask(const Passes& passes, const Mask& mask) {
   if (!mask) return nullptr;
-  require(mask->shape(0) == static_cast<size_t>(problem.n_features()),
-          "one mask entry per feature is needed");
+  require(mask->shape(0) == static_cast<size_t>(passes.n_features()), "one mask entry per feature is needed");
   return mask->data();
 }
 
-std::vector<double> per_feature(const ChainProblem& problem, const Given& given) {
-  if (!given) return {};
-  const size_t n = static_cast<size_t>(problem.n_features());
-  require(given->shape(0) == 1 || given->shape(0) == n, "a setting must be one number or one per weight");
-  std::vector<double> out(given->data(), given->data() + given->shape(0));
+std::vector<double> per_feature(const Passes& passes, const Values& values) {
+  if (!values) return {};
+  const size_t n = static_cast<size_t>(passes.n_features());
+  require(values->shape(0) == 1 || values->shape(0) == n, "a setting must be one number or one per weight");
+  std::vector<double> out(values->data(), values->data() + values->shape(0));
   if (out.size() == 1) out.resize(n, out[0]);
   return out;
 }
@@ -43,58 +36,49 @@ Stochastic::Averaging averaging(int code) {
   return static_cast<Stochastic::Averaging>(code);
 }
 
-Stochastic* make_descent(const BoundProblem& bound, In1<int32_t> gold, Mask mask, int average, double rate,
-                         double decay, bool adaptive, double floor, bool hold, Given mean, Given precision,
-                         Given above, Given below) {
-  const ChainProblem& p = bound.problem;
+Stochastic* make_descent(Passes& p, Mask mask, int average, double rate, double decay, bool adaptive,
+                         double floor, bool hold, Values mean, Values precision, Values above, Values below) {
   const Penalty penalty{per_feature(p, mean), per_feature(p, precision), per_feature(p, above),
                         per_feature(p, below)};
-  return new Descent(p, checked_gold(p, gold), checked_mask(p, mask), averaging(average),
-                     {rate, decay, adaptive, floor, hold}, penalty);
+  return new Descent(p, checked_mask(p, mask), averaging(average), {rate, decay, adaptive, floor, hold},
+                     penalty);
 }
 
-Stochastic* make_passive_aggressive(const BoundProblem& bound, In1<int32_t> gold, Mask mask, int average,
-                                    int kind, double aggressiveness, int cost) {
-  const ChainProblem& p = bound.problem;
-  require(kind >= 0 && kind <= 2 && cost >= 0 && cost <= 2, "no such kind or cost");
-  return new PassiveAggressive(p, checked_gold(p, gold), checked_mask(p, mask), averaging(average),
-                               static_cast<PassiveAggressive::Kind>(kind), aggressiveness,
+Stochastic* make_passive_aggressive(Passes& p, Mask mask, int average, int variant, double c, int cost) {
+  require(variant >= 0 && variant <= 2 && cost >= 0 && cost <= 2, "no such variant or cost");
+  return new PassiveAggressive(p, checked_mask(p, mask), averaging(average),
+                               static_cast<PassiveAggressive::Kind>(variant), c,
                                static_cast<MistakeCost>(cost));
 }
 
-Stochastic* make_arow(const BoundProblem& bound, In1<int32_t> gold, Mask mask, int average, double variance,
-                      double gamma, int cost) {
-  const ChainProblem& p = bound.problem;
+Stochastic* make_arow(Passes& p, Mask mask, int average, double variance, double gamma, int cost) {
   require(cost >= 0 && cost <= 2, "no such cost");
-  return new Arow(p, checked_gold(p, gold), checked_mask(p, mask), averaging(average), variance, gamma,
+  return new Arow(p, checked_mask(p, mask), averaging(average), variance, gamma,
                   static_cast<MistakeCost>(cost));
 }
 
-VotedPerceptron* make_voted(const BoundProblem& bound, In1<int32_t> gold, Mask mask, size_t max_voters) {
-  const ChainProblem& p = bound.problem;
-  return new VotedPerceptron(p, checked_gold(p, gold), checked_mask(p, mask), max_voters);
+VotedPerceptron* make_voted(Passes& p, Mask mask, size_t max_voters) {
+  return new VotedPerceptron(p, checked_mask(p, mask), max_voters);
 }
 
-Sag* make_sag(const BoundProblem& bound, In1<int32_t> gold, Mask mask, double precision, Given mean) {
-  const ChainProblem& p = bound.problem;
-  return new Sag(p, checked_gold(p, gold), checked_mask(p, mask), precision, per_feature(p, mean));
+Sag* make_sag(Passes& p, Mask mask, double precision, Values mean) {
+  return new Sag(p, checked_mask(p, mask), precision, per_feature(p, mean));
 }
 
 void check_order(const Stochastic& self, const In1<int64_t>& order) {
   for (size_t k = 0; k < order.shape(0); ++k)
-    require(order(k) >= 0 && order(k) < self.space().problem().n_sequences(), "no such sequence");
+    require(order(k) >= 0 && order(k) < self.passes().n_sequences(), "no such sequence");
 }
 
 void check_weights(const Stochastic& self, size_t n) {
-  require(n == static_cast<size_t>(self.space().problem().n_features()), "one weight per feature is needed");
+  require(n == static_cast<size_t>(self.passes().n_features()), "one weight per feature is needed");
 }
 
 nb::dict py_state(Stochastic& self) {
   nb::dict out;
-  const WeightSpace& space = self.space();
   for (const Stochastic::Field& field : self.fields()) {
-    std::vector<double> flat(space.problem().n_features());
-    space.gather(field.values->data(), flat.data());
+    std::vector<double> flat(self.passes().n_features());
+    self.passes().gather(field.values->data(), flat.data());
     out[field.name.c_str()] = give(std::move(flat));
   }
   std::vector<double> numbers;
@@ -104,17 +88,15 @@ nb::dict py_state(Stochastic& self) {
 }
 
 void py_restore(Stochastic& self, nb::dict state) {
-  const WeightSpace& space = self.space();
   for (const Stochastic::Field& field : self.fields()) {
     const auto flat = nb::cast<In1<double>>(state[field.name.c_str()]);
     check_weights(self, flat.shape(0));
-    space.spread(flat.data(), field.values->data());
+    self.passes().spread(flat.data(), field.values->data());
   }
   const auto numbers = nb::cast<In1<double>>(state["clock"]);
   const std::vector<double*> places = self.numbers();
   require(numbers.shape(0) == places.size(), "the state belongs to another optimiser");
   for (size_t k = 0; k < places.size(); ++k) *places[k] = numbers(k);
-  self.resumed();
 }
 
 // votes [V], births [V], weights [V, n_features]
@@ -142,21 +124,20 @@ void keep_voters(VotedPerceptron& self, In1<double> votes, In1<double> born, In2
 nb::dict sag_memory(const Sag& self) {
   Sag::Memory m = self.memory();
   nb::dict out;
-  out["node"] = give(std::move(m.node)), out["pairs"] = give(std::move(m.pairs));
+  out["parts"] = give(std::move(m.parts));
   out["curvature"] = give(std::move(m.curvature));
   out["trusted"] = give(std::move(m.trusted)), out["waiting"] = give(std::move(m.waiting));
   return out;
 }
 
-void restore_memory(Sag& self, In1<float> node, In1<float> pairs, In1<double> curvature, In1<double> trusted,
+void restore_memory(Sag& self, In1<float> parts, In1<double> curvature, In1<double> trusted,
                     In1<double> waiting) {
   const auto copy = [](const auto& from, auto& to) {
     require(from.shape(0) == to.size(), "the state belongs to other data");
     std::copy_n(from.data(), from.shape(0), to.begin());
   };
   Sag::Memory m = self.memory();
-  copy(node, m.node), copy(pairs, m.pairs), copy(curvature, m.curvature), copy(trusted, m.trusted);
-  copy(waiting, m.waiting);
+  copy(parts, m.parts), copy(curvature, m.curvature), copy(trusted, m.trusted), copy(waiting, m.waiting);
   self.restore(std::move(m));
 }
 
@@ -195,31 +176,26 @@ void bind_stochastic(nb::module_& m) {
       .def("restore", &py_restore);
   nb::class_<VotedPerceptron, Stochastic>(m, "VotedPerceptron")
       .def("voters",
-           [](const VotedPerceptron& self) {
-             return voters_out(self.voters(), self.space().problem().n_features());
-           })
+           [](const VotedPerceptron& self) { return voters_out(self.voters(), self.passes().n_features()); })
       .def("kept",
-           [](const VotedPerceptron& self) {
-             return voters_out(self.kept(), self.space().problem().n_features());
-           })
+           [](const VotedPerceptron& self) { return voters_out(self.kept(), self.passes().n_features()); })
       .def("keep", &keep_voters);
   nb::class_<Sag, Stochastic>(m, "Sag")
       .def("use", [](Sag& self, In1<double> uniforms) { self.use(uniforms.data(), uniforms.shape(0)); })
       .def("memory", &sag_memory)
       .def("restore_memory", &restore_memory);
   const nb::keep_alive<0, 1> keeps;
-  m.def("descent", &make_descent, nb::arg("problem"), nb::arg("gold"), nb::arg("mask").none(),
-        nb::arg("average"), nb::arg("rate"), nb::arg("decay"), nb::arg("adaptive"), nb::arg("floor"),
-        nb::arg("hold"), nb::arg("mean").none(), nb::arg("precision").none(), nb::arg("above").none(),
-        nb::arg("below").none(), keeps);
-  m.def("passive_aggressive", &make_passive_aggressive, nb::arg("problem"), nb::arg("gold"),
-        nb::arg("mask").none(), nb::arg("average"), nb::arg("kind"), nb::arg("aggressiveness"),
-        nb::arg("cost"), keeps);
-  m.def("arow", &make_arow, nb::arg("problem"), nb::arg("gold"), nb::arg("mask").none(), nb::arg("average"),
+  m.def("descent", &make_descent, nb::arg("passes"), nb::arg("mask").none(), nb::arg("average"),
+        nb::arg("rate"), nb::arg("decay"), nb::arg("adaptive"), nb::arg("floor"), nb::arg("hold"),
+        nb::arg("mean").none(), nb::arg("precision").none(), nb::arg("above").none(), nb::arg("below").none(),
+        keeps);
+  m.def("passive_aggressive", &make_passive_aggressive, nb::arg("passes"), nb::arg("mask").none(),
+        nb::arg("average"), nb::arg("variant"), nb::arg("c"), nb::arg("cost"), keeps);
+  m.def("arow", &make_arow, nb::arg("passes"), nb::arg("mask").none(), nb::arg("average"),
         nb::arg("variance"), nb::arg("gamma"), nb::arg("cost"), keeps);
-  m.def("voted_perceptron", &make_voted, nb::arg("problem"), nb::arg("gold"), nb::arg("mask").none(),
-        nb::arg("max_voters"), keeps);
-  m.def("sag", &make_sag, nb::arg("problem"), nb::arg("gold"), nb::arg("mask").none(), nb::arg("precision"),
+  m.def("voted_perceptron", &make_voted, nb::arg("passes"), nb::arg("mask").none(), nb::arg("max_voters"),
+        keeps);
+  m.def("sag", &make_sag, nb::arg("passes"), nb::arg("mask").none(), nb::arg("precision"),
         nb::arg("mean").none(), keeps);
   m.def("sag_bytes", &Sag::bytes);
 }

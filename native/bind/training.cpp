@@ -130,13 +130,14 @@ void py_use(BoundProblem& self, const std::string& name, In1<int32_t> gold, std:
   require(gold.shape(0) == static_cast<size_t>(self.problem.n_tokens()), "one label per token is needed");
   check_range(gold, 0, static_cast<int64_t>(S), "labels");
   Objective objective{*loss, {}, {}, {}};
-  if (*loss == Loss::margin || *loss == Loss::softmax_margin) {
-    require(cost && cost->shape(0) == S && cost->shape(1) == S, "costs need a row and a column per label");
-    objective.cost.assign(cost->data(), cost->data() + S * S);
-  }
   if (label_weights) {
     require(label_weights->shape(0) == S, "one weight per label is needed");
     objective.label_weights.assign(label_weights->data(), label_weights->data() + S);
+  }
+  if (*loss == Loss::margin || *loss == Loss::softmax_margin) {
+    require(cost && cost->shape(0) == S && cost->shape(1) == S, "costs need a row and a column per label");
+    for (size_t k = 0; k < S * S; ++k)
+      objective.cost.push_back(objective.label_weight(static_cast<int32_t>(k / S)) * cost->data()[k]);
   }
   if (objective.partial()) {
     require(allowed && allowed->shape(0) == gold.shape(0) && allowed->shape(1) == S,

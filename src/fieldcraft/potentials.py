@@ -129,20 +129,33 @@ class FeatureTable:
 
     def potentials(self, weights: Floats, encoded: Encoded) -> Parts:
         """One number per row and configuration class of a batch."""
-        return BlockMap(self, encoded).apply(weights)
+        return BlockMap(self, encoded, {}).apply(weights)
 
 
 class BlockMap:
     """The map of a feature table for one block of sequences.
 
     ``features`` lists the weights that the block looks at; ``adjoint`` returns one number for each of them.
+
+    Parameters
+    ----------
+    table : the features
+    encoded : the sequences
+    used : for parts without a row at every position, which positions have one
     """
 
-    def __init__(self, table: FeatureTable, encoded: Encoded) -> None:
+    def __init__(
+        self, table: FeatureTable, encoded: Encoded, used: Mapping[str, NDArray[np.bool_] | None]
+    ) -> None:
         self.offsets = encoded.offsets
-        known, local = np.unique(encoded.attributes, return_inverse=True)
         self._parts: list[tuple[str, _PartTable, Any, NDArray[np.int64]]] = []
+        whole = encoded
         for name, part in table.parts.items():
+            rows = used.get(name)
+            encoded = whole if rows is None else _without_unused(whole, rows)
+            if rows is not None and not rows.any():
+                part = _without_shared(part)
+            known, local = np.unique(encoded.attributes, return_inverse=True)
             at, ptr = _ranges(part.ptr, known)
             native = None
             if len(at):
@@ -206,6 +219,19 @@ def _class_of(labels: Ints, table: Ints, part: str) -> Ints:
     except KeyError as error:
         raise InputError(f"a {part} feature has the labels {error}, which the state space lacks") from None
     return classes[back.ravel()] if len(classes) else np.zeros(0, np.int32)
+
+
+def _without_unused(encoded: Encoded, used: NDArray[np.bool_]) -> Encoded:
+    """The attributes of used positions alone; the others stay, with none."""
+    lengths = np.diff(encoded.token_ptr)
+    kept = np.repeat(used, lengths)
+    ptr = np.concatenate([[0], np.cumsum(np.where(used, lengths, 0))]).astype(np.int64)
+    values = None if encoded.values is None else encoded.values[kept]
+    return Encoded(encoded.offsets, ptr, encoded.attributes[kept], values)
+
+
+def _without_shared(part: _PartTable) -> _PartTable:
+    return part._replace(shared_column=part.shared_column[:0], shared_feature=part.shared_feature[:0])
 
 
 def _ranges(ptr: NDArray[np.int64], rows: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

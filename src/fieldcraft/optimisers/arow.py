@@ -48,7 +48,7 @@ class AROW(MistakeDriven):
     def make(self, problem: Passes, rate: float) -> Any:
         del rate
         return _core.arow(
-            *problem.passes(),
+            problem.passes(),
             mask_of(problem),
             AVERAGES[self.average],
             float(self.variance),

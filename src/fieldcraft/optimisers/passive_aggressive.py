@@ -52,7 +52,7 @@ class PassiveAggressive(MistakeDriven):
     def make(self, problem: Passes, rate: float) -> Any:
         del rate
         return _core.passive_aggressive(
-            *problem.passes(),
+            problem.passes(),
             mask_of(problem),
             AVERAGES[self.average],
             VARIANTS[self.variant],

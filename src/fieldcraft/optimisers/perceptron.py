@@ -95,7 +95,7 @@ class VotedPerceptron(MistakeDriven):
 
     def make(self, problem: Passes, rate: float) -> Any:
         del rate
-        return _core.voted_perceptron(*problem.passes(), mask_of(problem), self.max_voters)
+        return _core.voted_perceptron(problem.passes(), mask_of(problem), self.max_voters)
 
 
 class VotedRun(MistakeRun):

@@ -61,7 +61,7 @@ class SAG(Stochastic):
     def make(self, problem: Passes, rate: float) -> Any:
         del rate
         mean, precision = problem.quadratic
-        return _core.sag(*problem.passes(), mask_of(problem), float(precision[0]), mean)
+        return _core.sag(problem.passes(), mask_of(problem), float(precision[0]), mean)
 
 
 class SAGRun(StochasticRun):
@@ -89,5 +89,5 @@ class SAGRun(StochasticRun):
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        parts = ("node", "pairs", "curvature", "trusted", "waiting")
+        parts = ("parts", "curvature", "trusted", "waiting")
         self.native.restore_memory(*(np.ascontiguousarray(state[f"sag_{name}"]) for name in parts))

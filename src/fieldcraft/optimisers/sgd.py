@@ -73,7 +73,7 @@ def descent(
     mean, precision = problem.quadratic
     above, below = (None, None) if problem.l1 is None else problem.l1
     return _core.descent(
-        *problem.passes(),
+        problem.passes(),
         mask_of(problem),
         average,
         rate,

@@ -85,8 +85,8 @@ class ChainProblem(Penalised):
         self._native.evaluate(weights, np.empty(self.n_variables), losses)
         return self.objective.overflow(int(np.argmax(np.where(np.isfinite(losses), losses, np.inf))))
 
-    def passes(self) -> tuple[Any, ...]:
-        return self._native, self._gold
+    def passes(self) -> Any:
+        return _core.chain_passes(self._native, self._gold)
 
     def remembered_bytes(self) -> int:
         if self.looks_at_edges:

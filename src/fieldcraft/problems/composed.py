@@ -108,7 +108,8 @@ class ComposedProblem(Penalised):
         weights = None if self._sequence_weights is None else self._sequence_weights[first:last]
         encoded = self._encoded.take(rows)
         gold = self._gold[self._encoded.tokens_of(rows)]
-        return Block(first, BlockMap(self._table, encoded), gold, weights)
+        used = {name: self.structure.used_rows(name, encoded.offsets) for name in self.structure.parts}
+        return Block(first, BlockMap(self._table, encoded, used), gold, weights)
 
     def evaluate(self, block: Block, weights: Floats, scale: float = 1.0) -> Evaluated:
         """Loss and gradient in potential space of a block, at scale * weights."""

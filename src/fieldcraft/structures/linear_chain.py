@@ -146,6 +146,13 @@ class LinearChain(Structure):
     def configurations(self) -> Mapping[str, Ints]:
         return {"node": self.states.node_labels, "edge": self.states.edge_labels}
 
+    def used_rows(self, name: str, offsets: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        if name == "node":
+            return None
+        later = np.ones(int(offsets[-1]), bool)  # no step leads to a first position
+        later[offsets[:-1][np.diff(offsets) > 0]] = False
+        return later
+
     def expand(self, classes: Parts) -> Parts:
         if self.states.is_plain:
             return classes

@@ -156,6 +156,11 @@ class Structure:
         del name
         return parts.offsets
 
+    def used_rows(self, name: str, offsets: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Which positions have a row of this part that counts; None for all of them."""
+        del name, offsets
+        return None
+
     def add(self, a: Parts, b: Parts, factor: float = 1.0) -> Parts:
         """a + factor * b."""
         return Parts({name: a[name] + factor * b[name] for name in self.parts}, a.offsets)

@@ -1,4 +1,4 @@
-// Optimisers that learn from mistakes alone: the best labelling y against the gold one g.
+// Update rules that learn from mistakes alone: the best labelling y against the gold one g.
 //
 // With d = counts(g) - counts(y), n wrong labels and the loss  l = score(y) - score(g) + cost(n):
 //
@@ -24,9 +24,9 @@ enum class MistakeCost { one, root, hamming };  // 1, sqrt(n), n
 class PassiveAggressive final : public Stochastic {
  public:
   enum class Kind { hard, linear, squared };  // PA, PA-I, PA-II
-  PassiveAggressive(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask,
-                    Averaging averaging, Kind kind, double aggressiveness, MistakeCost cost)
-      : Stochastic(problem, gold, mask, averaging), kind_(kind), c_(aggressiveness), cost_(cost) {}
+  PassiveAggressive(Passes& passes, const uint8_t* mask, Averaging averaging, Kind kind,
+                    double aggressiveness, MistakeCost cost)
+      : Stochastic(passes, mask, averaging), kind_(kind), c_(aggressiveness), cost_(cost) {}
 
  protected:
   double visit(int64_t sequence) override;
@@ -39,8 +39,8 @@ class PassiveAggressive final : public Stochastic {
 
 class Arow final : public Stochastic {
  public:
-  Arow(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask, Averaging averaging,
-       double variance, double gamma, MistakeCost cost);
+  Arow(Passes& passes, const uint8_t* mask, Averaging averaging, double variance, double gamma,
+       MistakeCost cost);
   void start(const double* weights) override;
   std::vector<Field> fields() override;
 
@@ -55,8 +55,8 @@ class Arow final : public Stochastic {
 
 class VotedPerceptron final : public Stochastic {
  public:
-  VotedPerceptron(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask, size_t max_voters)
-      : Stochastic(problem, gold, mask, Averaging::uniform), max_voters_(max_voters) {}
+  VotedPerceptron(Passes& passes, const uint8_t* mask, size_t max_voters)
+      : Stochastic(passes, mask, Averaging::uniform), max_voters_(max_voters) {}
   void start(const double* weights) override;
   std::vector<double*> numbers() override;
 
@@ -64,9 +64,9 @@ class VotedPerceptron final : public Stochastic {
     double votes, born;  // born: number of the voter, for their order
     std::vector<double> weights;
   };
-  // Those kept and the one that lives, in the order of their birth.
+  // Those kept and the current one, in the order of their birth.
   std::vector<Voter> voters() const;
-  // Takes back those kept, without the living one, for a restored state.
+  // Those kept without the current one, to save and to restore a state.
   const std::vector<Voter>& kept() const { return kept_; }
   void keep(std::vector<Voter> voters) { kept_ = std::move(voters); }
 

@@ -1,16 +1,16 @@
-// The dual of the structured margin over labelings that are kept: SMO, and the inner problem of the cutting
+// The dual of the structured margin over labellings that are kept: SMO, and the inner problem of the cutting
 // plane with a slack per sequence.
 //
-// q_i is a list of labelings with their shares (>= 0, summing to 1; at first the gold one with all of it). A
+// q_i is a list of labellings with their shares (>= 0, summing to 1; at first the gold one with all of it). A
 // step takes a pair, the labelling of greatest theta + cost and the one with a share whose theta + cost is
 // least, and moves as much of the latter's share to the former as makes the dual largest, in closed form
 // (dual_point.hpp).
 //
 // run:      looks for the labelling that violates the margin most, keeps it, then makes up to `steps` steps.
 // explore:  the same for all sequences at fixed weights, without steps: the duality gap is exact.
-// polish:   steps among the labelings that are kept.
+// polish:   steps among the labellings that are kept.
 //
-// A sequence that keeps `budget` labelings lets one without a share go for a new one, that of least
+// A sequence that keeps `budget` labellings lets one without a share go for a new one, that of least
 // theta + cost; only where all of them have shares it keeps more.
 #pragma once
 
@@ -21,23 +21,23 @@
 
 namespace fieldcraft {
 
-class PairAscent {
+class Smo {
  public:
-  PairAscent(DualPoint point, int budget);
+  Smo(DualPoint point, int budget);
 
   // One pass of visits in the order of `order` [N]; returns the sum of c_i gap_i as they were met.
   double run(const int64_t* order, int steps) { return pass(order, steps, true); }
 
   struct Found {
     double gap;       // P(w) - D
-    int64_t n_added;  // labelings whose margin is violated by more than the slack + tolerance
+    int64_t n_added;  // labellings whose margin is violated by more than the slack + tolerance
   };
   Found explore(double tolerance);
-  // One pass over the kept labelings; returns the sum of c_i (gap_i among them), as they were met.
+  // One pass over the kept labellings; returns the sum of c_i (gap_i among them), as they were met.
   double polish(const int64_t* order, int steps) { return pass(order, steps, false); }
 
   int64_t n_sequences() const { return point_.n_sequences(); }
-  int64_t n_features() const { return point_.problem().n_features(); }
+  int64_t n_features() const { return point_.n_features(); }
 
   double dual() const;
   void weights(double* out) const { point_.weights(out); }
@@ -45,14 +45,14 @@ class PairAscent {
   void rebuild();
 
   struct State {
-    std::vector<int64_t> counts;   // [N] labelings of each sequence
-    std::vector<double> shares;    // [all labelings], sequence by sequence
+    std::vector<int64_t> counts;   // [N] labellings of each sequence
+    std::vector<double> shares;    // [all labellings], sequence by sequence
     std::vector<uint16_t> labels;  // [their tokens]
   };
   State state() const;
   void restore(const State& state);
   bool accepts(const State& state) const;  // is it a state of this training
-  int64_t n_labelings() const;
+  int64_t n_labellings() const;
 
  private:
   struct Kept {
@@ -69,7 +69,7 @@ class PairAscent {
   DualPoint point_;
   int budget_;
   std::vector<std::vector<Kept>> kept_;  // [N]
-  SequencePass pass_;
+  SequenceOracle oracle_;
   Buffer scores_;
   Move move_;
   std::vector<int32_t> worst_;

@@ -1,4 +1,4 @@
-#include "mistakes.hpp"
+#include "online_updates.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,12 +15,12 @@ double cost_of(MistakeCost cost, int64_t wrong) {
 
 double PassiveAggressive::visit(int64_t sequence) {
   const double difference = evaluate(sequence);
-  const int64_t wrong = loss_.mistakes();
+  const int64_t wrong = passes_.wrong();
   double loss = 0;
   if (wrong > 0) {
-    const double c = problem_.weight_of(sequence);  // not 0: the gradient is not
-    touched_.collect(sequence, loss_, false);
-    const double square = touched_.square() / (c * c);
+    const double c = passes_.weight_of(sequence);  // not 0: the gradient is not
+    collect(false);
+    const double square = gradient_.square() / (c * c);
     loss = difference / c + cost_of(cost_, wrong);
     const double room = kind_ == Kind::squared ? 0.5 / c_ : 0;
     double tau = square + room > 0 ? loss / (square + room) : 0;
@@ -32,10 +32,13 @@ double PassiveAggressive::visit(int64_t sequence) {
   return loss;
 }
 
-Arow::Arow(const ChainProblem& problem, const int32_t* gold, const uint8_t* mask, Averaging averaging,
-           double variance, double gamma, MistakeCost cost)
-    : Stochastic(problem, gold, mask, averaging), initial_(variance), gamma_(gamma), cost_(cost) {
-  variance_ = Buffer(space_.size());
+Arow::Arow(Passes& passes, const uint8_t* mask, Averaging averaging, double variance, double gamma,
+           MistakeCost cost)
+    : Stochastic(passes, mask, averaging),
+      initial_(variance),
+      gamma_(gamma),
+      cost_(cost),
+      variance_(field_.size()) {
   std::fill_n(variance_.data(), variance_.size(), initial_);
 }
 
@@ -46,25 +49,24 @@ void Arow::start(const double* weights) {
 
 double Arow::visit(int64_t sequence) {
   const double difference = evaluate(sequence);
-  const int64_t wrong = loss_.mistakes();
+  const int64_t wrong = passes_.wrong();
   double loss = 0;
   if (wrong > 0) {
-    const double c = problem_.weight_of(sequence);
-    touched_.collect(sequence, loss_, false);
+    const double c = passes_.weight_of(sequence);
+    collect(false);
     double spread = 0;
-    touched_.each([&](size_t at, int n, const double* g) {
+    gradient_.each([&](size_t at, int n, const double* g) {
       for (int k = 0; k < n; ++k) spread += variance_[at + k] * g[k] * g[k];
     });
     loss = difference / c + cost_of(cost_, wrong);
     const double alpha = loss / (spread / (c * c) + gamma_);
-    touched_.each([&](size_t at, int n, const double* g) {
+    gradient_.each([&](size_t at, int n, const double* g) {
       for (int k = 0; k < n; ++k) {
         if (g[k] == 0) continue;
         change(at + k, -alpha * variance_[at + k] * g[k]);
         variance_[at + k] = 1 / (1 / variance_[at + k] + g[k] * g[k] / (c * c * gamma_));
       }
     });
-    edges_.reset();
     loss *= c;
   }
   end_step();
@@ -91,8 +93,9 @@ std::vector<double*> VotedPerceptron::numbers() {
 
 double VotedPerceptron::visit(int64_t sequence) {
   const double loss = evaluate(sequence);
-  if (!loss_.nothing()) touched_.collect(sequence, loss_, false);
-  if (!loss_.nothing() && touched_.square() > 0) {  // a mistake that no feature sees changes nothing
+  const bool wrong = passes_.wrong() > 0;
+  if (wrong) collect(false);
+  if (wrong && gradient_.square() > 0) {  // a mistake that no feature sees changes nothing
     retire();
     add(-1);
     votes_ = 0, born_ += 1;
@@ -107,20 +110,20 @@ std::vector<VotedPerceptron::Voter>::iterator VotedPerceptron::least() {
                           [](const Voter& a, const Voter& b) { return a.votes < b.votes; });
 }
 
-// The living voter dies; it is kept if it lived longer than the one that has to go for it.
+// The current voter is kept if it lived longer than the one that has to go for it.
 void VotedPerceptron::retire() {
   if (votes_ == 0) return;
-  if (kept_.size() + 1 >= max_voters_) {  // one place is for the living
+  if (kept_.size() + 1 >= max_voters_) {  // one is the current voter
     if (kept_.empty() || least()->votes >= votes_) return;
     kept_.erase(least());
   }
-  kept_.push_back({votes_, born_, std::vector<double>(problem_.n_features())});
+  kept_.push_back({votes_, born_, std::vector<double>(passes_.n_features())});
   last_weights(kept_.back().weights.data());
 }
 
 std::vector<VotedPerceptron::Voter> VotedPerceptron::voters() const {
   std::vector<Voter> out = kept_;
-  out.push_back({votes_, born_, std::vector<double>(problem_.n_features())});
+  out.push_back({votes_, born_, std::vector<double>(passes_.n_features())});
   last_weights(out.back().weights.data());
   return out;
 }

@@ -1,4 +1,4 @@
-#include "pair_ascent.hpp"
+#include "smo.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,15 +13,15 @@ constexpr double kRounding = 1e-13;  // of theta + cost: less than this is no vi
 
 }  // namespace
 
-PairAscent::PairAscent(DualPoint point, int budget)
-    : point_(std::move(point)), budget_(budget), kept_(point_.n_sequences()) {
+Smo::Smo(DualPoint point, int budget)
+    : point_(std::move(point)), budget_(budget), kept_(point_.n_sequences()), oracle_(point_.layout()) {
   for (int64_t i = 0; i < point_.n_sequences(); ++i) {
     const int32_t* gold = point_.gold(i);
     kept_[i].push_back({{gold, gold + point_.length(i)}, 1.0, 0.0, 0.0});
   }
 }
 
-void PairAscent::rebuild() {
+void Smo::rebuild() {
   point_.reset();
   for (int64_t i = 0; i < point_.n_sequences(); ++i) {
     const double c = point_.weight_of(i);
@@ -36,18 +36,18 @@ void PairAscent::rebuild() {
 }
 
 // theta + cost of all that is kept, at scores_.
-void PairAscent::evaluate(int64_t i) {
+void Smo::evaluate(int64_t i) {
   for (Kept& one : kept_[i]) one.value = point_.value(i, scores_.data(), one.labels.data());
 }
 
-double PairAscent::gap_of(int64_t i) const {
+double Smo::gap_of(int64_t i) const {
   double now = 0, best = -std::numeric_limits<double>::infinity();
   for (const Kept& one : kept_[i]) now += one.share * one.value, best = std::max(best, one.value);
   return point_.weight_of(i) * (best - now);
 }
 
 // Keeps the labelling worst_, unless it is there already.
-void PairAscent::keep_worst(int64_t i) {
+void Smo::keep_worst(int64_t i) {
   std::vector<Kept>& kept = kept_[i];
   Kept* idle = nullptr;
   for (Kept& one : kept) {
@@ -60,7 +60,7 @@ void PairAscent::keep_worst(int64_t i) {
 }
 
 // The best step for the pair that violates most; false where none does by more than `least`.
-bool PairAscent::step(int64_t i, double least) {
+bool Smo::step(int64_t i, double least) {
   std::vector<Kept>& kept = kept_[i];
   size_t up = 0, low = kept.size();
   for (size_t k = 0; k < kept.size(); ++k) {
@@ -81,19 +81,15 @@ bool PairAscent::step(int64_t i, double least) {
 }
 
 // worst_ <- the labelling that violates the margin most, at scores_.
-void PairAscent::look(int64_t i) {
-  worst_.resize(point_.length(i));
-  worst_value_ = point_.worst(i, scores_.data(), pass_, worst_.data());
-}
+void Smo::look(int64_t i) { worst_value_ = point_.worst(i, scores_, oracle_, worst_); }
 
-double PairAscent::pass(const int64_t* order, int steps, bool looks) {
+double Smo::pass(const int64_t* order, int steps, bool looks) {
   rebuild();
   double gap = 0;
   for (int64_t k = 0; k < point_.n_sequences(); ++k) {
     const int64_t i = order[k];
     if (point_.length(i) == 0 || point_.weight_of(i) == 0 || (!looks && kept_[i].size() < 2)) continue;
-    scores_.reserve(static_cast<size_t>(point_.length(i)) * point_.P());
-    point_.score(i, scores_.data());
+    point_.score(i, scores_);
     evaluate(i);
     if (looks) look(i), keep_worst(i);
     gap += gap_of(i);
@@ -103,15 +99,14 @@ double PairAscent::pass(const int64_t* order, int steps, bool looks) {
   return gap;
 }
 
-PairAscent::Found PairAscent::explore(double tolerance) {
+Smo::Found Smo::explore(double tolerance) {
   Found found{0, 0};
   CompensatedSum gap;
   for (int64_t i = 0; i < point_.n_sequences(); ++i) {
     const int64_t T = point_.length(i);
     const double c = point_.weight_of(i);
     if (T == 0 || c == 0) continue;
-    scores_.reserve(static_cast<size_t>(T) * point_.P());
-    point_.score(i, scores_.data());
+    point_.score(i, scores_);
     evaluate(i);
     look(i);
     double now = 0, slack = -std::numeric_limits<double>::infinity();
@@ -123,14 +118,14 @@ PairAscent::Found PairAscent::explore(double tolerance) {
   return found;
 }
 
-double PairAscent::dual() const {
+double Smo::dual() const {
   CompensatedSum total;
   for (int64_t i = 0; i < point_.n_sequences(); ++i)
     for (const Kept& one : kept_[i]) total.add(point_.weight_of(i) * one.share * one.cost);
   return total.total() - point_.penalty();
 }
 
-PairAscent::State PairAscent::state() const {
+Smo::State Smo::state() const {
   State out;
   for (const auto& kept : kept_) {
     out.counts.push_back(static_cast<int64_t>(kept.size()));
@@ -142,7 +137,7 @@ PairAscent::State PairAscent::state() const {
   return out;
 }
 
-bool PairAscent::accepts(const State& state) const {
+bool Smo::accepts(const State& state) const {
   if (state.counts.size() != kept_.size()) return false;
   size_t n = 0, tokens = 0;
   for (size_t i = 0; i < kept_.size(); ++i) {
@@ -154,7 +149,7 @@ bool PairAscent::accepts(const State& state) const {
   return labelled && n == state.shares.size() && tokens == state.labels.size();
 }
 
-void PairAscent::restore(const State& state) {
+void Smo::restore(const State& state) {
   size_t at = 0, label = 0;
   for (int64_t i = 0; i < point_.n_sequences(); ++i) {
     kept_[i].clear();
@@ -170,7 +165,7 @@ void PairAscent::restore(const State& state) {
   rebuild();
 }
 
-int64_t PairAscent::n_labelings() const {
+int64_t Smo::n_labellings() const {
   int64_t n = 0;
   for (const auto& kept : kept_) n += static_cast<int64_t>(kept.size());
   return n;

@@ -1,4 +1,5 @@
-// Label configurations that a model holds likely: candidates for features that training does not show.
+// Feature selection: label configurations to which a model gives some probability, though training data may
+// not show them.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,53 @@
+// Weights that dual optimisers move: a step is given in potential space and reaches each weight times a
+// factor, 1 / precision (0 where a row has no feature).
+//
+// Edges that look at the input are not for these optimisers: see `possible`.
+#pragma once
+
+#include <vector>
+
+#include "sequence_oracle.hpp"
+#include "training.hpp"
+
+namespace fieldcraft {
+
+class DualWeights {
+ public:
+  // factor [n_features]: what a step is multiplied by. The layout must stay.
+  DualWeights(const TrainingLayout& layout, const std::vector<double>& factor);
+
+  static bool possible(const ChainProblem& problem) { return !problem.needs_tokens(); }
+  // 1 / precision [n]; throws unless all precisions are positive.
+  static std::vector<double> inverses(const double* precision, int64_t n);
+
+  // Takes over weights [n_features], and gives them back.
+  void set(const double* weights) { weights_.set(weights); }
+  void get(double* weights) const { layout_->gather(weights_.view().dense, weights); }
+
+  // node [T, P] <- scores of a sequence.
+  void score(int64_t i, double* node) const { layout_->score(i, weights_.view(), node); }
+  const Edges& edges() const { return weights_.edges(); }
+  Chain chain(int64_t i, SequenceOracle& oracle) const {
+    return oracle.chain(i, weights_.view(), 1, edges(), nullptr, nullptr);
+  }
+
+  // Adds factor * change [T, P] of a sequence to the weights of one owner, or of all.
+  void add_nodes(int64_t i, const double* change, int owner = TrainingLayout::kAllOwners);
+  // Adds factor * change [S, P]; the edges are made anew by refresh().
+  void add_pairs(const double* change);
+  void refresh() { weights_.refresh(); }
+
+  const double* pair_scores() const { return weights_.view().dense + layout_->pairs_at(); }  // [S, P]
+  // The square of a change [S, P] of the pairs, in the metric of the factors.
+  double pair_square(const double* change) const;
+
+ private:
+  const TrainingLayout* layout_;
+  LaidOutWeights weights_;
+  std::vector<double> factor_;       // [n_features], or one that serves all
+  Buffer factor_dense_;              // the same in the layout where weights have factors of their own
+  std::vector<float> supported_;     // otherwise: 1 where the dense part has a feature, 0 where not
+  std::vector<double> pair_factor_;  // [S, P]
+};
+
+}  // namespace fieldcraft

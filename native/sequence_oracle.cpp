@@ -1,0 +1,77 @@
+#include "sequence_oracle.hpp"
+
+#include <algorithm>
+
+namespace fieldcraft {
+
+double* PairSums::totals() {
+  if (!has_totals_) {
+    totals_.reserve(products_.size());
+    totals_.fill_zero();
+    has_totals_ = true;
+  }
+  return totals_.data();
+}
+
+void PairSums::add(const double* pairs) {
+  double* sums = totals();
+  for (size_t k = 0; k < products_.size(); ++k) sums[k] += pairs[k];
+}
+
+Chain SequenceOracle::chain(int64_t i, const WeightView& weights, double scale, const Edges& edges,
+                            const int32_t* gold, const uint8_t* allowed) {
+  const int64_t T = layout_->length(i);
+  first_ = layout_->first(i);
+  const bool looks = layout_->needs_tokens() && T > 0;
+  if (looks) observed_.go_to(first_, T, edges, weights.each, scale);
+  const auto fill = [layout = layout_, i, weights, scale](double* node) {
+    layout->score(i, weights, node);
+    if (scale == 1) return;
+    for (int64_t k = 0; k < layout->length(i) * layout->P(); ++k) node[k] *= scale;
+  };
+  return {&edges, looks ? &observed_ : nullptr, T, fill, gold, allowed};
+}
+
+PairGradient SequenceOracle::into(PairSums& pairs, const Chain& chain) {
+  double* const entries = chain.own == &observed_ ? pairs.entries : nullptr;
+  const auto each_entry = [this, entries](int64_t t, const auto& visit) {
+    double* out = entries + layout_->entries_before(first_ + t) - layout_->entries_before(first_);
+    observed_.each_entry(t, [&](int32_t pair, uint32_t, double value) { visit(pair, value, *out++); });
+  };
+  return {pairs.products(),
+          [&pairs, entries, each_entry](int64_t t, const double* matrix) {
+            pairs.add(matrix);
+            if (entries == nullptr) return;
+            each_entry(t, [&](int32_t pair, double value, double& out) { out += value * matrix[pair]; });
+          },
+          [&pairs, entries, each_entry](int64_t t, int first, int step, int n, const double* amounts) {
+            double* totals = pairs.totals();
+            for (int k = 0; k < n; ++k) totals[first + k * step] += amounts[k];
+            if (entries == nullptr) return;
+            each_entry(t, [&](int32_t pair, double value, double& out) {
+              const int k = (pair - first) / step;
+              if (pair >= first && k < n && first + k * step == pair) out += value * amounts[k];
+            });
+          }};
+}
+
+double SequenceOracle::marginals(const Chain& chain, double weight, double* node, PairSums& pairs) {
+  const double log_z = pass_.log_partition(*chain.edges, chain.own, chain.T, chain.fill, Numerics::automatic);
+  pass_.marginals(weight, node, pairs.products(), into(pairs, chain).matrix, false);
+  return log_z;
+}
+
+void SequenceOracle::indicator(const Chain& chain, const int32_t* labels, double weight, double* node,
+                               PairSums& pairs) {
+  std::fill_n(node, chain.T * chain.edges->P, 0.0);
+  add_labelling(chain, labels, weight, node, into(pairs, chain));
+}
+
+double SequenceOracle::argmax(const Chain& chain, const double* cost, int32_t* labels) {
+  double* scores = pass_.scratch(chain.T, chain.edges->P);
+  chain.fill(scores);
+  add_costs(chain, cost, scores);
+  return pass_.viterbi(*chain.edges, chain.own, chain.T, labels);
+}
+
+}  // namespace fieldcraft

@@ -1,0 +1,70 @@
+// What training asks about one sequence: its scores, marginals, the best labelling with costs, and a loss
+// with its gradient in potential space. Batch, stochastic and dual drivers all ask here.
+//
+// A Chain (objectives.hpp) describes the potentials: those of a sequence of the corpus at some weights, made
+// by `chain`, or others of the caller's. Gradients of nodes go to the caller's rows [T, P], those of label
+// pairs to PairSums; how both reach the weights is the layout's business (training_layout.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "objectives.hpp"
+#include "training_layout.hpp"
+
+namespace fieldcraft {
+
+// Gradients of label pairs, summed over positions and sequences.
+class PairSums {
+ public:
+  explicit PairSums(size_t n_pairs) : products_(Buffer::zeros(n_pairs)) {}
+
+  void clear() { products_.fill_zero(), has_totals_ = false; }
+  void add(const double* pairs);                   // [S, P]
+  double* totals();                                // [S, P]
+  double* products() { return products_.data(); }  // [S, P] before the product with the edges' matrix
+  double total(size_t cell, const Edges& edges) const {
+    const double sum = products_[cell] * edges.matrix[cell];
+    return has_totals_ ? sum + totals_[cell] : sum;
+  }
+
+  // Where the amounts of the sequence's edge entries are added, or null; see SequenceParts.
+  double* entries = nullptr;
+
+ private:
+  Buffer products_, totals_;
+  bool has_totals_ = false;
+};
+
+// One thread's memory for one sequence after the other.
+class SequenceOracle {
+ public:
+  explicit SequenceOracle(const TrainingLayout& layout)  // must stay
+      : layout_(&layout), observed_(layout.observed()) {}
+
+  // Sequence i at scale * weights, of which `edges` are the label pairs; gold [T] and allowed [T, S] as the
+  // caller needs them. Edges that look at the input are good until the next call.
+  Chain chain(int64_t i, const WeightView& weights, double scale, const Edges& edges, const int32_t* gold,
+              const uint8_t* allowed);
+
+  // weight * marginals: nodes to node [T, P], pairs added to `pairs`. Returns log Z.
+  double marginals(const Chain& chain, double weight, double* node, PairSums& pairs);
+  // Returns weight * loss; its gradient goes where marginals() puts them.
+  double loss(const Objective& objective, const Chain& chain, double weight, double* node, PairSums& pairs) {
+    return loss_.evaluate(objective, chain, weight, node, into(pairs, chain));
+  }
+  // weight * the indicator of a labelling [T], in the place of marginals.
+  void indicator(const Chain& chain, const int32_t* labels, double weight, double* node, PairSums& pairs);
+  // The labelling of the greatest score + cost [S, S] (by gold label and label); returns that sum.
+  double argmax(const Chain& chain, const double* cost, int32_t* labels);
+
+ private:
+  PairGradient into(PairSums& pairs, const Chain& chain);
+
+  const TrainingLayout* layout_;
+  ObservedEdges observed_;
+  int64_t first_ = 0;  // token of the sequence of chain()
+  SequencePass pass_;
+  ChainLoss loss_;
+};
+
+}  // namespace fieldcraft
