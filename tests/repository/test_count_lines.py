@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -112,14 +111,27 @@ def test_a_folder_that_is_no_checkout_is_refused(counter: ModuleType, tmp_path: 
         counter.files(tmp_path)
 
 
-def test_two_checkouts_side_by_side(tmp_path: Path) -> None:
-    before = checkout(tmp_path, {"src/fieldcraft/olden.py": "x = 1\n", "native/bind/module.cpp": "int x;\n"})
-    command = [sys.executable, str(SCRIPT), "--against", str(before)]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    cells = {line.split()[0]: line.split()[1:] for line in shown.splitlines()[1:-3]}
-    assert cells["src/fieldcraft/olden.py"] == ["1", "0", "gone"]
-    assert cells["src/fieldcraft/corpus"][::2] == ["0", "new"]
-    assert cells["native/bind"][0] == "1"
+def test_two_checkouts_side_by_side(
+    counter: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kept = {"native/bind/module.cpp": "int x;\nint y;\n"}
+    before = checkout(tmp_path / "before", {**kept, "src/fieldcraft/olden.py": "x = 1\n"})
+    now = checkout(tmp_path / "now", {**kept, "src/fieldcraft/corpus/newer.py": "x = 1\ny = 2\n"})
+    monkeypatch.setattr(counter, "ROOT", now)
+    monkeypatch.setattr(sys, "argv", ["count_lines", "--against", str(before)])
+    counter.main()
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["lines", "of", "code", "before", "now", "change"],
+        ["native/bind", "2", "2", "+0.0", "%"],
+        ["src/fieldcraft/corpus", "0", "2", "new"],
+        ["src/fieldcraft/olden.py", "1", "0", "gone"],
+        ["all", "Python", "1", "2", "+100.0", "%"],
+        ["all", "C++", "2", "2", "+0.0", "%"],
+        ["all", "3", "4", "+33.3", "%"],
+    ]
 
 
 def test_the_change_is_in_per_cent_of_what_was_before(counter: ModuleType) -> None:
