@@ -149,17 +149,22 @@ def compare(start: Start, keys: Sequence[Key], *, passes: int, repeats: int, tel
 
 
 def _measure(builds: Sequence[Any], times: dict[Key, Times], passes: int, tell: Tell) -> None:
-    """Add ``passes`` to the times of one workload."""
+    """Add ``passes`` to the times of one workload.
+
+    A pass goes through all measurements, so that a disturbance of some seconds does not fall on all passes of
+    one of them.
+    """
     for build in builds:
         build.begin(next(iter(times)).workload)
     for build in builds:
         build.ready()
-    for key, sides in times.items():
-        turns = list(zip(builds, sides))
-        for number in range(passes):
+    for number in range(passes):
+        for key, sides in times.items():
+            turns = list(zip(builds, sides))
             for build, seconds in turns if number % 2 == 0 else turns[::-1]:
                 seconds.append(build.seconds(key.measure))
-        tell(f"{' '.join(key)}: {sides.ratio:.3f} after {len(sides.old)} passes")
+    for key, sides in times.items():
+        tell(f"{' '.join(key)}: {sides.ratio:.3f}, noise {sides.noise:.1%}, {len(sides.old)} passes")
 
 
 def rows(times: dict[Key, Times]) -> Iterator[list[str]]:

@@ -33,8 +33,8 @@ class Scripted:
     def ready(self) -> None:
         pass
 
-    def seconds(self, _: str) -> float:
-        self.diary.append(self.side)
+    def seconds(self, measure: str) -> float:
+        self.diary.append(f"{self.side} {measure}")
         return self.left.pop(0)
 
     def core(self) -> str:
@@ -58,7 +58,19 @@ def compared(
 
 def test_builds_take_turns_and_change_who_is_first() -> None:
     _, diary = compared([1.0] * 3, [1.0] * 3, passes=3, repeats=3)
-    assert diary == ["start", "old W1", "new W1", "old", "new", "new", "old", "old", "new"]
+    assert diary[:3] == ["start", "old W1", "new W1"]
+    assert [entry.split()[0] for entry in diary[3:]] == ["old", "new", "new", "old", "old", "new"]
+
+
+def test_a_pass_goes_through_all_measurements_of_a_workload() -> None:
+    diary: list[str] = []
+    builds = [Scripted(side, [1.0] * 6, diary) for side in versions.SIDES]
+    keys = [Key("W1", "a"), Key("W2", "c"), Key("W1", "b")]
+    compare(lambda: nullcontext(builds), keys, passes=2, repeats=0, tell=lambda _: None)
+    assert [entry for entry in diary if entry.startswith("old")] == [
+        *("old W1", "old a", "old b", "old a", "old b"),
+        *("old W2", "old c", "old c"),
+    ]
 
 
 def test_the_best_pass_counts() -> None:
