@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types format bench experiment verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
+.PHONY: demo test test-all lint types format lines bench experiment verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -27,6 +27,10 @@ format: build
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files 'native/*.cpp' 'native/*.hpp')
+
+# Lines of code; AGAINST=PATH names another checkout to compare with.
+lines:
+	$(PYTHON) .ci/count_lines.py $(if $(AGAINST),--against $(AGAINST))
 
 bench: build
 	$(BIN)/python -m benchmarks

@@ -19,7 +19,7 @@ def median_step(stamps: Sequence[float], evaluations: Sequence[int]) -> float:
     return statistics.median((after - before) / n for before, after, n in pairs)
 
 
-def fastest(work: Callable[[], Any], repeat: int) -> float:
+def fastest(work: Callable[[], Any], repeat: int, clock: Callable[[], float] = clock) -> float:
     """Seconds of the quickest of ``repeat`` runs."""
     times = []
     for _ in range(repeat):
