@@ -10,10 +10,10 @@ demo: build
 	$(BIN)/python examples/demo.py
 
 test: build
-	$(BIN)/python -m pytest
+	.ci/test
 
 test-all: build
-	$(BIN)/python -m pytest -m "slow or not slow"
+	.ci/test -m "slow or not slow"
 
 lint: build
 	$(BIN)/ruff check .
@@ -36,7 +36,7 @@ experiment: build
 	$(BIN)/python -m experiments table-$(TABLE)
 
 verify: build
-	FIELDCRAFT_REQUIRE_DATA=1 $(BIN)/python -m pytest -m "slow or not slow"
+	FIELDCRAFT_REQUIRE_DATA=1 .ci/test -m "slow or not slow"
 	$(BIN)/python -m benchmarks --check
 
 canary: build

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "canary.hpp"
 #include "vectormath.hpp"
 
 namespace fieldcraft {
@@ -141,7 +142,7 @@ void ExponentiatedGradient::visit(int64_t i) {
       for (int y = 0; y < S; ++y) {
         const double step = found_.node[t * S + y] - mu[t * S + y];
         rise += scores_[t * P + y] * step;
-        move_.node[t * P + y] = -c * step;
+        move_.node[t * P + y] = CANARY(EXPONENTIATED, -c * step);
       }
     for (int x = 0; x < S; ++x)
       for (int y = 0; y < S; ++y) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "canary.hpp"
+
 namespace fieldcraft {
 namespace {
 
@@ -132,7 +134,7 @@ double Sag::visit(int64_t i) {
   search(i, loss);
   remember(i);
   const double alpha = 0.5 / (tree_max_[1] + lambda_) + 0.5 / (tree_sum_[1] / n_met_ + lambda_);
-  s_ *= 1 - alpha * lambda_;
+  s_ *= CANARY(SAG, 1 - alpha * lambda_);
   sum_of_steps_ += alpha / (n_met_ * s_);
   const double ratio = 1 - alpha * lambda_, step = alpha / n_met_;
   for (size_t at = space_.pairs_at(); at < space_.sparse_at(); ++at)

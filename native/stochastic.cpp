@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "canary.hpp"
+
 namespace fieldcraft {
 namespace {
 
@@ -154,7 +156,7 @@ void Descent::start(const double* weights) {
 
 double Descent::visit(int64_t sequence) {
   const double loss = evaluate(sequence);
-  const double rate = options_.rate / (1 + options_.decay * time_);
+  const double rate = CANARY(DESCENT, options_.rate / (1 + options_.decay * time_));
   const bool spread = share_.size() != 0;
   if (spread || !loss_.nothing()) {
     touched_.collect(sequence, loss_, spread);

@@ -3,6 +3,8 @@
 FIELDCRAFT_DATA          folder of the public datasets (default ../shared/data)
 FIELDCRAFT_REQUIRE_DATA  set: absent data fails a test instead of skipping it
 FIELDCRAFT_CORE          path of a core to test in place of the installed one (the canary build)
+
+A worker of pytest-xdist uses two threads at most, unless a test asks for more.
 """
 
 from __future__ import annotations
@@ -17,6 +19,10 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # several workers share the cores
+    for name in ("FIELDCRAFT_JOBS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "2")
 
 settings.register_profile("fieldcraft", deadline=None, derandomize=True, database=None)
 settings.load_profile("fieldcraft")
