@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types format bench experiment verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
+.PHONY: demo test test-all lint types stub format bench experiment verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -22,6 +22,10 @@ lint: build
 
 types: build
 	$(BIN)/mypy
+
+# The types of the core, from the core; to be run after its functions changed.
+stub: build
+	$(BIN)/python .ci/stub.py
 
 format: build
 	$(BIN)/ruff check --fix .

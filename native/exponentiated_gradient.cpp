@@ -74,6 +74,7 @@ void ExponentiatedGradient::infer(int64_t i, const double* node, const double* p
     out.term = log_z - dot(node, out.node.data(), T * S) - dot(pairs, out.pairs.data(), S * S);
   else
     for (int64_t t = 0; t < T; ++t) out.term += dot(point_.costs(i, t), out.node.data() + t * S, S);
+  out.term = CANARY(EXPONENTIATED, out.term);
 }
 
 void ExponentiatedGradient::store(int64_t i, const Marginals& m) {
@@ -142,7 +143,7 @@ void ExponentiatedGradient::visit(int64_t i) {
       for (int y = 0; y < S; ++y) {
         const double step = found_.node[t * S + y] - mu[t * S + y];
         rise += scores_[t * P + y] * step;
-        move_.node[t * P + y] = CANARY(EXPONENTIATED, -c * step);
+        move_.node[t * P + y] = -c * step;
       }
     for (int x = 0; x < S; ++x)
       for (int y = 0; y < S; ++y) {

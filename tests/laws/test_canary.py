@@ -5,8 +5,8 @@ where the next run finds it again. The tests named below run on that core in pro
 every canary silent, where all must pass, and once per canary with the tests of its kernel alone, where one
 must fail. conftest.py puts the core named by FIELDCRAFT_CORE in the place of the installed one.
 
-THREADS perturbs what threads other than the first compute. It is asked for more: every test listed for it
-must fail, or that test would not notice threads that disagree.
+THREADS perturbs what threads other than the first compute. It has to do more: every test listed for it must
+fail, or that test would not notice threads that disagree.
 """
 
 from __future__ import annotations
@@ -60,8 +60,16 @@ CANARIES = {
 }
 THREADS = [
     LAWS + "test_chain_threads.py",
-    TRAINING + "test_threads.py",
     TRAINING + "test_history.py::test_long_vectors_in_threads_are_bit_identical",
+    TRAINING + "test_objectives.py::test_threads_agree_to_the_last_bit",
+    TRAINING + "test_dual_ascent.py::test_threads_do_not_change_a_bit",
+    *(
+        TRAINING + "test_threads.py::test_" + name
+        for name in (
+            *("evaluations", "trainings", "training_with_edge_features", "answers"),
+            "batch_optimisers_and_dual_ascent",
+        )
+    ),
 ]
 RED = 1  # pytest's status when tests ran and some failed; 2 and above mean that it broke down
 
@@ -122,7 +130,13 @@ def test_a_fault_in_any_kernel_turns_a_test_red(core: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         problems = list(pool.map(lambda name: unnoticed(core, name), CANARIES))
     assert "".join(problems) == ""
-    threads = run(core, "THREADS", THREADS, "-v", "-v", "--tb=no")
-    assert threads.returncode == RED, threads.stdout[-3000:]
-    blind = [line for line in threads.stdout.splitlines() if re.search(r"::\S+.* PASSED", line)]
+    blind = THREADS
+    for _ in range(3):  # on a busy machine the first thread may do all the work
+        blind = passed(run(core, "THREADS", blind, "-v", "-v", "--tb=no")) if blind else []
     assert blind == [], "threads that disagree go unnoticed by these tests"
+
+
+def passed(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The tests of a run that passed where all should fail."""
+    assert done.returncode in (0, RED), done.stdout[-3000:]
+    return re.findall(r"^(tests/\S+::\S.*?) PASSED", done.stdout, re.MULTILINE)
