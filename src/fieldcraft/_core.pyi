@@ -23,6 +23,15 @@ Uint8Vector = Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', dev
 def cpu_level() -> str:
     """The instruction set in use: portable, avx2 or avx512."""
 
+class LinearMap:
+    """The linear map of a design for one part: weights <-> numbers."""
+
+    def __init__(self, position_ptr: Int64Vector, attributes: Int32Vector, values: Float64Vector | None, ptr: Int64Vector, column: Int32Vector, width: int) -> None: ...
+
+    def apply(self, weights: Float64Vector) -> Any: ...
+
+    def adjoint(self, numbers: Float64Matrix) -> Any: ...
+
 class Tokens:
     def __init__(self, offsets: Int64Vector, token_ptr: Int64Vector, attributes: Int32Vector, values: Float64Vector | None) -> None: ...
 
