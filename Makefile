@@ -4,16 +4,16 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types format lines bench experiment verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
+.PHONY: demo test test-all lint types stub format lines bench experiment verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
 
 demo: build
 	$(BIN)/python examples/demo.py
 
 test: build
-	$(BIN)/python -m pytest
+	.ci/test
 
 test-all: build
-	$(BIN)/python -m pytest -m "slow or not slow"
+	.ci/test -m "slow or not slow"
 
 lint: build
 	$(BIN)/ruff check .
@@ -22,6 +22,10 @@ lint: build
 
 types: build
 	$(BIN)/mypy
+
+# The types of the core, from the core; to be run after its functions changed.
+stub: build
+	$(BIN)/python .ci/stub.py
 
 format: build
 	$(BIN)/ruff check --fix .
@@ -40,7 +44,7 @@ experiment: build
 	$(BIN)/python -m experiments table-$(TABLE)
 
 verify: build
-	FIELDCRAFT_REQUIRE_DATA=1 $(BIN)/python -m pytest -m "slow or not slow"
+	FIELDCRAFT_REQUIRE_DATA=1 .ci/test -m "slow or not slow"
 	$(BIN)/python -m benchmarks --check
 
 canary: build

@@ -2,8 +2,9 @@
 //
 //   CANARY(NAME, value)            value * (1 + 1e-6)   when NAME sings, else value
 //   CANARY_BY(NAME, value, factor) value * factor       for places where 1e-6 drowns in chance (samples)
+//   CANARY_ELSEWHERE(NAME, value)  value * (1 + 1e-6)   on threads other than the one that loaded the core
 //
-// In the ordinary build both are `value` and leave no instruction behind. In the second build
+// In the ordinary build all are `value` and leave no instruction behind. In the second build
 // (cmake -DFIELDCRAFT_CANARY=RUNTIME, done by tests/laws/test_canary.py) a name sings when the environment
 // holds FIELDCRAFT_CANARY=NAME; each place looks once. One build thus serves every name.
 //
@@ -17,6 +18,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <type_traits>
 
 namespace fieldcraft::canary {
@@ -24,6 +26,12 @@ namespace fieldcraft::canary {
 static inline bool sings(const char* name) {
   const char* chosen = std::getenv("FIELDCRAFT_CANARY");
   return chosen != nullptr && std::strcmp(chosen, name) == 0;
+}
+
+static const std::thread::id loader = std::this_thread::get_id();
+
+[[gnu::always_inline]] static inline double elsewhere() {
+  return std::this_thread::get_id() == loader ? 1.0 : 1.0 + 1e-6;
 }
 
 template <class Value>
@@ -47,10 +55,12 @@ template <class Value>
         return found;                                                 \
       }(),                                                            \
       (value), (factor))
+#define CANARY_ELSEWHERE(name, value) CANARY_BY(name, value, ::fieldcraft::canary::elsewhere())
 
 #else
 
 #define CANARY_BY(name, value, factor) (value)
+#define CANARY_ELSEWHERE(name, value) (value)
 
 #endif
 

@@ -32,7 +32,7 @@ double log_sum_exp(const double* x, int n) {
   if (top == kMinusInf) return kMinusInf;
   double total = 0;
   for (int i = 0; i < n; ++i) total += std::exp(x[i] - top);
-  return top + std::log(CANARY(LOGSPACE, total));
+  return top + std::log(CANARY_ELSEWHERE(THREADS, CANARY(LOGSPACE, total)));
 }
 
 Edges::Edges(const double* given, int n) : S(n), P(padded(n)) {

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "canary.hpp"
 #include "chain.hpp"
 #include "kernels.hpp"
 
@@ -39,7 +40,7 @@ double SequencePass::log_marginal(int64_t t, int y) const {
   const double *a = alpha_.data() + t * P_, *b = beta_.data() + t * P_;
   std::vector<double> joint(S_);
   for (int s = 0; s < S_; ++s) joint[s] = a[s] + b[s];
-  return joint[y] - log_sum_exp(joint.data(), S_);
+  return CANARY(LOG_MARGINAL, joint[y]) - log_sum_exp(joint.data(), S_);
 }
 
 void SequencePass::covariance(const double* mu, const double* moved, double weight, double* out,
@@ -78,7 +79,7 @@ void SequencePass::scaled_covariance(const double* mu, const double* moved, doub
     const int64_t at = t * P;
     for (int64_t i = at, y = 0; y < P; ++i, ++y) {
       d[i] = (moved[i] + g[y]) * reciprocal(mu[i]) * l.node[i];
-      out[i] = weight * (out[i] + moved[i] + g[y] - mu[i] * mean);
+      out[i] = CANARY(COVARIANCE, weight * (out[i] + moved[i] + g[y] - mu[i] * mean));
     }
     if (t == 0) break;
     const bool own = own_ != nullptr && own_->has(t);
@@ -149,7 +150,8 @@ void SequencePass::log_covariance(const double* mu, const double* moved, double 
         for (int y = 0; y < S; ++y) {
           const double after = back[row + y] * (m[y] + g[y]);
           later[x] += after;
-          pairs[row + y] = weight * (onward[row + y] * before + after - mean * pairs[row + y]);
+          pairs[row + y] =
+              CANARY(COVARIANCE, weight * (onward[row + y] * before + after - mean * pairs[row + y]));
         }
       }
       sink(t, pairs.data());

@@ -64,7 +64,7 @@ double SequencePass::window_probability(int64_t first, int64_t n, const uint8_t*
   }
   double total = 0;
   for (double x : v) total += x;
-  return std::min(total, 1.0);
+  return std::min(CANARY(WINDOW, total), 1.0);
 }
 
 // The same in log space, where suffix sums are not kept: prefixes cut to the window beside all prefixes, both

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "canary.hpp"
 #include "vectormath.hpp"
 
 namespace fieldcraft {
@@ -92,7 +93,7 @@ double DualPoint::search(int64_t i, Move& move, double slope, double most, doubl
   const double share = slope < most * quadratic ? std::max(0.0, slope / quadratic) : slope > 0 ? most : 0.0;
   for (int64_t t = 0; t < length(i); ++t)
     for (int64_t k = t * P(); k < t * P() + S(); ++k) scores[k] += share * (after_[k] - scores[k]);
-  settle(i, move, share);
+  settle(i, move, CANARY(DUAL_POINT, share));
   return share;
 }
 

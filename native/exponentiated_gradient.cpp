@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "canary.hpp"
 #include "vectormath.hpp"
 
 namespace fieldcraft {
@@ -71,6 +72,7 @@ void ExponentiatedGradient::infer(int64_t i, const double* node, const double* p
     out.term = log_z - dot(node, out.node.data(), T * S) - dot(pairs, out.pairs.data(), S * S);
   else
     for (int64_t t = 0; t < T; ++t) out.term += dot(point_.costs(i, t), out.node.data() + t * S, S);
+  out.term = CANARY(EXPONENTIATED, out.term);
 }
 
 void ExponentiatedGradient::store(int64_t i, const Marginals& m) {

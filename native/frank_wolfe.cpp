@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "canary.hpp"
 #include "vectormath.hpp"
 
 namespace fieldcraft {
@@ -44,7 +45,7 @@ double FrankWolfe::visit(int64_t i) {
     std::copy_n(move_.node.data(), n_node, whole_.node.data());
     std::copy_n(move_.pairs.data(), n_pairs, whole_.pairs.data());
   }
-  const double s = point_.search(i, move_, c * gap, 1.0, scores_.data());
+  const double s = CANARY(FRANK_WOLFE, point_.search(i, move_, c * gap, 1.0, scores_.data()));
   if (late_) {
     const double amount = s * state_.steps * (state_.steps - 1) / 2;
     for (size_t k = 0; k < n_node; ++k) whole_.node[k] *= amount;

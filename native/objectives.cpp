@@ -227,7 +227,7 @@ double ChainLoss::neighbour_loss(const Objective& o, const Chain& c, double weig
     FIELDCRAFT_DISPATCH(exp_all, row, row, S);
     const double total = std::accumulate(row, row + S, 0.0);
     loss += w * (std::log(total) - gold);
-    const double scale = CANARY(OBJECTIVE, weight * w) / total;
+    const double scale = CANARY_ELSEWHERE(THREADS, CANARY(OBJECTIVE, weight * w)) / total;
     for (int y = 0; y < P; ++y) row[y] = y < S ? scale * row[y] : 0.0;
     row[g] -= weight * w;
     if (t > 0) pairs.cells(t, c.gold[t - 1] * P, 1, S, row);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "canary.hpp"
+
 namespace fieldcraft {
 namespace {
 
@@ -25,7 +27,7 @@ double PassiveAggressive::visit(int64_t sequence) {
     const double room = kind_ == Kind::squared ? 0.5 / c_ : 0;
     double tau = square + room > 0 ? loss / (square + room) : 0;
     if (kind_ == Kind::linear) tau = std::min(c_, tau);
-    add(-tau);
+    add(-CANARY(MISTAKES, tau));
     loss *= c;
   }
   end_step();
@@ -59,7 +61,7 @@ double Arow::visit(int64_t sequence) {
       for (int k = 0; k < n; ++k) spread += variance_[at + k] * g[k] * g[k];
     });
     loss = difference / c + cost_of(cost_, wrong);
-    const double alpha = loss / (spread / (c * c) + gamma_);
+    const double alpha = CANARY(MISTAKES, loss / (spread / (c * c) + gamma_));
     gradient_.each([&](size_t at, int n, const double* g) {
       for (int k = 0; k < n; ++k) {
         if (g[k] == 0) continue;

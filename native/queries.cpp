@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "canary.hpp"
 #include "parallel.hpp"
 
 namespace fieldcraft {
@@ -163,7 +164,7 @@ void score_labels(const Potentials& from, int n_threads, const int32_t* states, 
       if (mine) reader.own()->fill(t, own.data());
       total += (mine ? own : from.edges().scores)[y[t - 1] * P + y[t]];
     }
-    scores[i] = total;
+    scores[i] = CANARY_ELSEWHERE(THREADS, CANARY(LABELLING, total));
   });
 }
 
@@ -186,7 +187,7 @@ void entropies(const Potentials& from, int n_threads, double* entropy) {
     pass.marginals(1.0, node.data(), nullptr, sink, true);
     for (int y = 0; y < S; ++y)
       if (node[y] > 0) total -= node[y] * std::log(node[y]);
-    entropy[i] = std::max(total, 0.0);
+    entropy[i] = std::max(CANARY(ENTROPY, total), 0.0);
   });
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "canary.hpp"
+
 namespace fieldcraft {
 namespace {
 
@@ -106,7 +108,7 @@ double Sag::visit(int64_t i) {
   search(i, loss);
   remember(i);
   const double alpha = 0.5 / (tree_max_[1] + lambda_) + 0.5 / (tree_sum_[1] / n_met_ + lambda_);
-  s_ *= 1 - alpha * lambda_;
+  s_ *= CANARY(SAG, 1 - alpha * lambda_);
   sum_of_steps_ += alpha / (n_met_ * s_);
   if (s_ < kSmallScale) refresh_all();
   time_ += 1;

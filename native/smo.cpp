@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "canary.hpp"
 #include "vectormath.hpp"
 
 namespace fieldcraft {
@@ -74,7 +75,7 @@ bool Smo::step(int64_t i, double least) {
   point_.add_labelling(i, kept[up].labels.data(), -c, move_);
   const double most = kept[low].share;
   const double moved = point_.search(i, move_, c * rise, most, scores_.data());
-  kept[up].share += moved;
+  kept[up].share += CANARY(SMO, moved);
   kept[low].share = moved == most ? 0.0 : kept[low].share - moved;
   evaluate(i);
   return moved > 0;

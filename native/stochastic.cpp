@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "canary.hpp"
+
 namespace fieldcraft {
 namespace {
 
@@ -146,7 +148,7 @@ void Descent::start(const double* weights) {
 
 double Descent::visit(int64_t sequence) {
   const double loss = evaluate(sequence);
-  const double rate = options_.rate / (1 + options_.decay * time_);
+  const double rate = CANARY(DESCENT, options_.rate / (1 + options_.decay * time_));
   const bool spread = share_.size() != 0;
   if (spread || passes_.wrong() > 0) {
     collect(spread);

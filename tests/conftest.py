@@ -3,6 +3,9 @@
 FIELDCRAFT_DATA          folder of the public datasets (default ../shared/data)
 FIELDCRAFT_REQUIRE_DATA  set: absent data fails a test instead of skipping it
 FIELDCRAFT_CORE          path of a core to test in place of the installed one (the canary build)
+
+Where several workers (pytest-xdist) share the cores, n_jobs=None means one thread. Tests of threads say how
+many they want; threads that wait for one another crawl where there are more of them than cores.
 """
 
 from __future__ import annotations
@@ -17,6 +20,10 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for name in ("FIELDCRAFT_JOBS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 settings.register_profile("fieldcraft", deadline=None, derandomize=True, database=None)
 settings.load_profile("fieldcraft")

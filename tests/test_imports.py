@@ -83,32 +83,36 @@ def rooms_imported(path: Path) -> set[str]:
     return {parts[1] if len(parts) > 1 and parts[1] in known else "" for parts in inside}
 
 
-inner = pytest.mark.parametrize("path", [p for p in SOURCES if room(p)], ids=name_of)
+INNER = [path for path in SOURCES if room(path)]
 
 
-@inner
-def test_imports_follow_the_flow_of_data(path: Path) -> None:
-    own = room(path)
-    assert own in ORDER, f"{own} has no place in the order of the house; give it one"
-    allowed = {*ORDER[: ORDER.index(own) + 1], CORE}
-    reverse = rooms_imported(path) - allowed
-    assert not reverse, f"{name_of(path)} imports {sorted(reverse)}, which come after {own}"
+def test_imports_follow_the_flow_of_data() -> None:
+    homeless = {room(path) for path in INNER} - set(ORDER)
+    assert not homeless, f"{sorted(homeless)} have no place in the order of the house; give them one"
+    wrong = []
+    for path in INNER:
+        own = room(path)
+        reverse = rooms_imported(path) - {*ORDER[: ORDER.index(own) + 1], CORE}
+        wrong += [f"{name_of(path)} imports {other}, which comes after {own}" for other in sorted(reverse)]
+    assert not wrong, "\n".join(wrong)
 
 
-@inner
-def test_only_some_call_the_core(path: Path) -> None:
-    if room(path) not in MAY_CALL_CORE:
-        assert CORE not in rooms_imported(path)
+def test_only_some_call_the_core() -> None:
+    callers = [path for path in INNER if CORE in rooms_imported(path)]
+    assert callers, "nobody calls the core: this test looks in the wrong place"
+    wrong = [name_of(path) for path in callers if room(path) not in MAY_CALL_CORE]
+    assert not wrong, f"{wrong} call the core"
 
 
 # Optimisers see the data through the protocols of problems/ alone.
 OPTIMISERS_DO_WITHOUT = {"corpus", "features", "design", "potentials", "structures"}
 
 
-@inner
-def test_optimisers_know_no_structure(path: Path) -> None:
-    if room(path) == "optimisers":
-        assert not rooms_imported(path) & OPTIMISERS_DO_WITHOUT
+def test_optimisers_know_no_structure() -> None:
+    optimisers = [path for path in INNER if room(path) == "optimisers"]
+    assert optimisers, "no optimiser: this test looks in the wrong place"
+    wrong = [name_of(path) for path in optimisers if rooms_imported(path) & OPTIMISERS_DO_WITHOUT]
+    assert not wrong, f"{wrong} import one of {sorted(OPTIMISERS_DO_WITHOUT)}"
 
 
 def test_the_rules_would_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,23 +134,25 @@ def test_the_rules_would_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert rooms_imported(bad) == {found}, text
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *NATIVES], ids=name_of)
-def test_files_stay_short(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines < LONGEST, f"{name_of(path)} has {lines} lines; split it by noun"
+def test_files_stay_short() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in [*SOURCES, *NATIVES]}
+    long = [f"{name_of(path)} has {n} lines; split it by noun" for path, n in lengths.items() if n >= LONGEST]
+    assert not long, "\n".join(long)
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *NATIVES], ids=name_of)
-def test_no_junk_drawers(path: Path) -> None:
-    assert not JUNK_DRAWERS & {part.partition(".")[0] for part in path.relative_to(ROOT).parts}
+def test_no_junk_drawers() -> None:
+    parts = {path: path.relative_to(ROOT).parts for path in [*SOURCES, *NATIVES]}
+    drawers = [
+        name_of(path) for path in parts if JUNK_DRAWERS & {part.partition(".")[0] for part in parts[path]}
+    ]
+    assert not drawers, f"{drawers}: a file is named after what it holds"
 
 
-@pytest.mark.parametrize("path", NATIVES, ids=name_of)
-def test_python_stays_in_bind(path: Path) -> None:
-    if path.parent != NATIVE / "bind":
-        text = path.read_text(encoding="utf-8")
-        assert "Python.h" not in text
-        assert "nanobind/" not in text
+def test_python_stays_in_bind() -> None:
+    outside = [path for path in NATIVES if path.parent != NATIVE / "bind"]
+    texts = {path: path.read_text(encoding="utf-8") for path in outside}
+    wrong = [name_of(p) for p, text in texts.items() if "Python.h" in text or "nanobind/" in text]
+    assert not wrong, f"{wrong} include Python or nanobind"
 
 
 def run_python(code: str) -> str:

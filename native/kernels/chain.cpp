@@ -167,7 +167,9 @@ inline Vec forward_chunk(const Lattice& l, const double* matrix, int64_t t, int 
 
 // Steps begin .. end-1 (begin >= 1), all with the same matrix [S, P].
 void forward(const Lattice& l, const double* matrix, int64_t begin, int64_t end) {
-  const auto scale = [&](int64_t t) { return splat(CANARY(FORWARD, l.inverse[t - 1])); };
+  const auto scale = [&](int64_t t) {
+    return splat(CANARY_ELSEWHERE(THREADS, CANARY(FORWARD, l.inverse[t - 1])));
+  };
   const int n_vectors = l.P / kWidth;
   const bool done = whole_row<kTwice>(n_vectors, [&](auto width) {
     for (int64_t t = begin; t < end; ++t)
@@ -286,7 +288,7 @@ void viterbi_step(const double* previous, const double* edge, const double* node
     }
     for (int v = 0; v < N; ++v) {
       const int at = (first + v) * kWidth;
-      store(best + at, CANARY(VITERBI, load(node + at) + top[v]));
+      store(best + at, CANARY_ELSEWHERE(THREADS, CANARY(VITERBI, load(node + at) + top[v])));
     }
   });
 }

@@ -164,13 +164,15 @@ void apply(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, 
       const Vec value = splat(Valued ? d.dense_values[i] : 1.0);
       for (int y = 0; y < P; y += kWidth) {
         const Vec factor = row_factor(at + y);
-        store(rows + at + y, load(rows + at + y) + (Valued ? value * factor : factor) * load(change + y));
+        const Vec moved = (Valued ? value * factor : factor) * load(change + y);
+        store(rows + at + y, load(rows + at + y) + CANARY(APPLY, moved));
       }
     }
     for (int64_t j = s.j; j < s.j_end; ++j) {
       const uint32_t f = Entry<Wide>::feature(d.sparse, j);
       const double value = Valued ? d.sparse_values[j] : 1.0;
-      weights[f] += value * change[Entry<Wide>::label(d.sparse, j)] * factors.each[Uniform ? 0 : f];
+      weights[f] +=
+          CANARY(APPLY, value * change[Entry<Wide>::label(d.sparse, j)] * factors.each[Uniform ? 0 : f]);
     }
   }
 }

@@ -22,7 +22,7 @@ void dots(const double* const* xs, const double* y, size_t n, double* out) {
     }
   }
   for (int r = 0; r < R; ++r) {
-    out[r] = sum(even[r] + odd[r]);
+    out[r] = CANARY_ELSEWHERE(THREADS, sum(even[r] + odd[r]));
     for (size_t k = i; k < n; ++k) out[r] += xs[r][k] * y[k];
   }
 }

@@ -78,50 +78,68 @@ _MODULES = {
 
 __all__ = sorted([*_HOMES, *_MODULES])
 
-if TYPE_CHECKING:
-    from fieldcraft.corpus import Corpus, Sequence, Span, read, write
-    from fieldcraft.corpus.tokenising import Token, Tokenizer, tokenize
-    from fieldcraft.errors import FieldcraftError
-    from fieldcraft.evaluation.significance import Comparison, compare
-    from fieldcraft.features.gazetteers import Gazetteer
-    from fieldcraft.features.templates import Templates
-    from fieldcraft.inspection import Explanation, Inspection
-    from fieldcraft.models.chain import ChainCRF
-    from fieldcraft.models.persistence import load
-    from fieldcraft.models.text import TextSpan
-    from fieldcraft.optimisers import (
-        AROW,
-        EM,
-        GIS,
-        IIS,
-        LBFGS,
-        OWLQN,
-        SAG,
-        SGD,
-        SMO,
-        Adagrad,
-        AveragedPerceptron,
-        BoundedLBFGS,
-        ConjugateGradient,
-        CuttingPlane,
-        DualAscent,
-        ExponentiatedGradient,
-        FrankWolfe,
-        PassiveAggressive,
-        Perceptron,
-        Subgradient,
-        VotedPerceptron,
+if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
+    from fieldcraft import compat as compat, objectives as objectives, structures as structures
+    from fieldcraft.corpus import (
+        Corpus as Corpus,
+        Sequence as Sequence,
+        Span as Span,
+        datasets as datasets,
+        read as read,
+        schemes as schemes,
+        write as write,
     )
-    from fieldcraft.priors import BlockGaussian, ElasticNet, Gaussian, Hyperbolic, Inequality, Laplacian
-    from fieldcraft.structures.states import StateSpace
-    from fieldcraft.tuning.bake_off import bake_off
-    from fieldcraft.tuning.bake_off_entry import Entry
-    from fieldcraft.tuning.evidence import empirical_bayes
-    from fieldcraft.tuning.evidence_result import Evidence
-    from fieldcraft.tuning.results import BakeOff
-    from fieldcraft.tuning.search import tune
-    from fieldcraft.tuning.space import Between
-    from fieldcraft.tuning.tuned import Tuning
+    from fieldcraft.corpus.tokenising import Token as Token, Tokenizer as Tokenizer, tokenize as tokenize
+    from fieldcraft.errors import FieldcraftError as FieldcraftError
+    from fieldcraft.evaluation import metrics as metrics
+    from fieldcraft.evaluation.significance import Comparison as Comparison, compare as compare
+    from fieldcraft.features.gazetteers import Gazetteer as Gazetteer
+    from fieldcraft.features.templates import Templates as Templates
+    from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
+    from fieldcraft.models.chain import ChainCRF as ChainCRF
+    from fieldcraft.models.persistence import load as load
+    from fieldcraft.models.text import TextSpan as TextSpan
+    from fieldcraft.optimisers import (
+        AROW as AROW,
+        EM as EM,
+        GIS as GIS,
+        IIS as IIS,
+        LBFGS as LBFGS,
+        OWLQN as OWLQN,
+        SAG as SAG,
+        SGD as SGD,
+        SMO as SMO,
+        Adagrad as Adagrad,
+        AveragedPerceptron as AveragedPerceptron,
+        BoundedLBFGS as BoundedLBFGS,
+        ConjugateGradient as ConjugateGradient,
+        CuttingPlane as CuttingPlane,
+        DualAscent as DualAscent,
+        ExponentiatedGradient as ExponentiatedGradient,
+        FrankWolfe as FrankWolfe,
+        PassiveAggressive as PassiveAggressive,
+        Perceptron as Perceptron,
+        Subgradient as Subgradient,
+        VotedPerceptron as VotedPerceptron,
+    )
+    from fieldcraft.priors import (
+        BlockGaussian as BlockGaussian,
+        ElasticNet as ElasticNet,
+        Gaussian as Gaussian,
+        Hyperbolic as Hyperbolic,
+        Inequality as Inequality,
+        Laplacian as Laplacian,
+        groups as groups,
+    )
+    from fieldcraft.structures.states import StateSpace as StateSpace
+    from fieldcraft.tuning.bake_off import bake_off as bake_off
+    from fieldcraft.tuning.bake_off_entry import Entry as Entry
+    from fieldcraft.tuning.evidence import empirical_bayes as empirical_bayes
+    from fieldcraft.tuning.evidence_result import Evidence as Evidence
+    from fieldcraft.tuning.results import BakeOff as BakeOff
+    from fieldcraft.tuning.search import tune as tune
+    from fieldcraft.tuning.space import Between as Between
+    from fieldcraft.tuning.tuned import Tuning as Tuning
 else:
 
     def __getattr__(name: str) -> Any:

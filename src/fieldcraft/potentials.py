@@ -68,7 +68,8 @@ class ChainWeights:
     """
 
     def __init__(self, packed: PackedIndex, weights: Floats) -> None:
-        self._model = _core.chain_model(packed.n_states, **packed.numbers, **packed.arrays, weights=weights)
+        parts: dict[str, Any] = {**packed.numbers, **packed.arrays}
+        self._model = _core.chain_model(packed.n_states, **parts, weights=weights)
 
     @classmethod
     def of(cls, index: FeatureIndex, weights: Floats, n_states: int) -> ChainWeights:

@@ -92,6 +92,7 @@ def test_plot(corpora: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.alone
 def test_interrupt_goes_to_the_table(corpora: Path) -> None:
     endless = ["--entry", "sgd:max_iterations=1000000,objective_tolerance=-1", "--entry", "lbfgs"]
     files = [str(corpora / "train.conll"), "--dev", str(corpora / "dev.conll")]

@@ -121,6 +121,7 @@ def test_a_killed_reader_ends_the_command(model: Path) -> None:
     process.stderr.close()
 
 
+@pytest.mark.alone
 def test_ctrl_c_while_tagging(model: Path) -> None:
     process = start("tag", model)
     assert process.stdin is not None
@@ -134,6 +135,7 @@ def test_ctrl_c_while_tagging(model: Path) -> None:
     assert b"Traceback" not in err
 
 
+@pytest.mark.alone
 def test_ctrl_c_while_training_leaves_a_model(tmp_path: Path) -> None:
     (tmp_path / "train.conll").write_text(column_text(sentences(3000, seed=1)))
     model = tmp_path / "ner.fc"
@@ -151,6 +153,7 @@ def test_ctrl_c_while_training_leaves_a_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_ten_million_tokens_in_little_memory(model: Path) -> None:
     """Every word is a new one, so that whatever is remembered of words would show."""
     process = start("tag", model, "--jobs", "1", measured=True)

@@ -106,6 +106,7 @@ def test_plot(corpora: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.alone
 def test_interrupt_leaves_rows_and_the_best_model(corpora: Path, tmp_path: Path) -> None:
     files = [str(corpora / "train.conll"), "--dev", str(corpora / "dev.conll")]
     endless = ["--over", "variance=0.001..1000", "--points", "100000", "-o", str(tmp_path / "best.fc")]

@@ -1,17 +1,18 @@
 """The table of chains that drives the laws, and what enumeration says about each.
 
-A case is a state count x the layout of the edge potentials x the state space x forbidden parts x
-the input type. Its batch holds one sequence of every length 0 .. 6. Potentials are drawn with a
-fixed seed. State `home` may start, stop and repeat and is never forbidden, so that every length has
-a labelling.
+A case is a state count x the layout of the edge potentials x the state space x forbidden parts. Its
+batch holds one sequence of every length 0 .. 6. Potentials are drawn with a fixed seed. State `home` may
+start, stop and repeat and is never forbidden, so that every length has a labelling.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -23,13 +24,32 @@ from oracles import chain_reference as reference
 Floats = NDArray[np.float64]
 LENGTHS = (3, 0, 1, 6, 2, 5, 4)
 NUMERICS = ("scaled", "log", "auto")
-JOBS = (1, 2, 3)
 
 
 def same(actual: ArrayLike, expected: ArrayLike, *, rel: float = 1e-9, abs: float = 1e-12) -> None:
     """Every element agrees; shapes too."""
     assert np.shape(actual) == np.shape(expected)
     np.testing.assert_allclose(actual, expected, rtol=rel, atol=abs)
+
+
+@contextmanager
+def named(case: object) -> Iterator[None]:
+    """A failure inside says in which round of a loop it happened."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{case}: {error}") from error
+
+
+def identical(actual: Any, expected: Any) -> None:
+    """Arrays, or tuples and lists of them, agree to the last bit."""
+    if not isinstance(expected, np.ndarray):
+        assert len(actual) == len(expected)
+        for one, other in zip(actual, expected):
+            identical(one, other)
+        return
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+    assert actual.tobytes() == expected.tobytes()
 
 
 @dataclass(frozen=True)
@@ -40,7 +60,6 @@ class Case:
     shared: bool  # edge potentials [E] for all positions, else [tokens, E]
     sparse: bool  # about half of the transitions, starts and stops, else all
     forbidden: bool  # some parts at -inf
-    dtype: DTypeLike
 
     def __str__(self) -> str:
         return "-".join(
@@ -49,14 +68,11 @@ class Case:
                 "shared" if self.shared else "tokens",
                 "sparse" if self.sparse else "plain",
                 "forbidden" if self.forbidden else "free",
-                np.dtype(self.dtype).name,
             ]
         )
 
 
-CASES = [
-    Case(*row) for row in product((1, 2, 3, 4, 5), (True, False), (False, True), (False, True), ("f8", "f4"))
-]
+CASES = [Case(*row) for row in product((1, 2, 3, 4, 5), (True, False), (False, True), (False, True))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +188,7 @@ def batch_of(case: Case) -> Batch:
     """The batch of a row of the table."""
     options = {"shared": case.shared, "sparse": case.sparse, "forbidden": case.forbidden}
     rng = np.random.default_rng(CASES.index(case) + 1)
-    return draw(rng, case.n_states, LENGTHS, dtype=case.dtype, **options)
+    return draw(rng, case.n_states, LENGTHS, **options)
 
 
 class Answers(NamedTuple):

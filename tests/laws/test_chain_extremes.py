@@ -7,6 +7,7 @@ hopeless up to here (below 1e-308 of its neighbour, flushed to zero) is the only
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from laws.cases import CASES, NUMERICS, Batch, Case, batch_of, draw, enumerate_a
 from oracles import chain_reference as reference
 
 SAFE = ("auto", "log")
-DOUBLE = [case for case in CASES if case.dtype == "f8" and case.n_states in (2, 4)]
+DOUBLE = [case for case in CASES if case.n_states in (2, 4)]
 
 
 def check_enumerated(batch: Batch, numerics: str, *, abs: float = 1e-9) -> None:
@@ -223,12 +224,12 @@ def test_a_hundred_thousand_tokens() -> None:
     """No drift and no underflow. A sum of 100,000 steps keeps 1e-9 relative and absolute in p."""
     rng = np.random.default_rng(0)
     batch = draw(rng, 3, [100_000], scale=1.5)
-    nodes, edges = reference.marginals(batch.reference(0))
-    total = reference.log_partition(batch.reference(0))
+    alpha, taken = reference.forward(batch.reference(0))
+    nodes, edges = reference.marginals(batch.reference(0), alpha)
     path, value = reference.argmax(batch.reference(0))
     for numerics in NUMERICS:
         found = chain.marginals(*batch.inputs, numerics=numerics)
-        same(found.log_partition, [total])
+        same(found.log_partition, [math.fsum(taken)])
         same(found.node, nodes, abs=1e-9)
         same(found.edge, edges, abs=1e-9)
         totals = chain.marginals(*batch.inputs, numerics=numerics, edge_totals=True)

@@ -72,7 +72,7 @@ def test_enumeration_agrees_with_the_reference(case: Case) -> None:
 
 
 def test_a_range_over_everything_is_certain_and_one_position_is_its_marginal() -> None:
-    batch = batch_of(Case(3, False, True, True, "f8"))
+    batch = batch_of(Case(3, False, True, True))
     chain = batch.oracle(0)
     everything = np.ones((3, 3), dtype=bool)
     same(oracle.range_probability(chain, everything.tolist()), 1.0)

@@ -96,9 +96,12 @@ def log_partition(chain: Dense) -> float:
     return math.fsum(forward(chain)[1])
 
 
-def marginals(chain: Dense) -> tuple[Floats, Floats]:
-    """([T, S], [T, E]) probabilities of states and of transitions; row 0 of the second is zero."""
-    alpha, beta = forward(chain)[0], backward(chain)
+def marginals(chain: Dense, alpha: Floats | None = None) -> tuple[Floats, Floats]:
+    """([T, S], [T, E]) probabilities of states and of transitions; row 0 of the second is zero.
+
+    ``alpha`` saves the work where the caller has it already.
+    """
+    alpha, beta = forward(chain)[0] if alpha is None else alpha, backward(chain)
     steps = chain.step[..., chain.sources, chain.targets]  # [E] or [T, E]
     steps = steps if steps.ndim == 1 else steps[1:]
     ahead = (chain.node + beta)[1:, chain.targets]

@@ -128,8 +128,8 @@ class FreeFeatures:
     def from_state(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FreeFeatures:
         """The encoder that ``state`` described."""
         encoder = cls(hash_size=header["hash_size"], edge_prefix=header["edge_prefix"])
-        tables = (as_stored(arrays, name, kind) for name, kind in _ARRAYS.items())
-        encoder._table = _core.AttributeTable.restore(*tables, header["hash_size"] or 0)
+        names, starts, slots = (as_stored(arrays, name, kind) for name, kind in _ARRAYS.items())
+        encoder._table = _core.AttributeTable.restore(names, starts, slots, header["hash_size"] or 0)
         return encoder
 
 

@@ -59,7 +59,7 @@ def save(
     write_arrays(path, header, arrays)
 
 
-def load(path: str | os.PathLike[str] | bytes) -> Any:
+def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
     """The model in a file, which is mapped, not read: processes that load it share its pages.
 
     Bytes are taken for a file's content.

@@ -215,7 +215,8 @@ class Training:
         optimiser = replace(self.optimiser, max_iterations=BRIEF)
         problem = self._problem(optimiser, design, self._penalty(encoder, index), mask=kept, **options)
         weights = self._minimise(optimiser.start(problem, start), Control(), None).weights
-        design = with_likely_features(design, encoder, weights, n_states, self.rules.likely, self.n_jobs)
+        least = self.rules.likely or 0.0
+        design = with_likely_features(design, encoder, weights, n_states, least, self.n_jobs)
         return design, np.concatenate([weights, np.zeros(len(design.index) - len(index))])
 
     def _encoder(self) -> design_.Encoder:

@@ -100,7 +100,8 @@ class OneSlackRun(DualRun):
         if self.problem.mask is not None:
             self._slope[~self.problem.mask] = 0.0
         self.planes.add(self._slope, loss, weights)
-        value = loss + _core.gaussian(weights, *self.problem.gaussian, self._slope, self.problem.n_jobs)
+        mean, precision = self.problem.gaussian
+        value = loss + _core.gaussian(weights, mean, precision, self._slope, self.problem.n_jobs)
         if value < self.value:
             self.value = float(value)
             self.weights[:], self.gradient[:] = weights, self._slope
@@ -122,7 +123,8 @@ class SlacksRun(DualRun):
 
     def __init__(self, settings: CuttingPlane, problem: Dual) -> None:
         pieces = problem.pieces(settings.name)
-        super().__init__(settings, problem, _core.pair_ascent(*pieces, problem.costs, settings.labelings))
+        costs: Any = problem.costs  # these methods are for margins alone, which have costs
+        super().__init__(settings, problem, _core.pair_ascent(*pieces, costs, settings.labelings))
 
     def advance(self) -> None:
         native, gap = self.native, self.gap

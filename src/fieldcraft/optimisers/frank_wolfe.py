@@ -10,7 +10,7 @@ structural SVMs, 2013.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from fieldcraft import _core
 from fieldcraft.optimisers.dual import DualOptimiser, DualRun
@@ -55,7 +55,8 @@ class FrankWolfeRun(DualRun):
     def __init__(self, settings: FrankWolfe, problem: Dual) -> None:
         settings.refuse_beyond(_core.frank_wolfe_bytes(*problem.sizes), settings.budget)
         pieces = problem.pieces(settings.name)
-        super().__init__(settings, problem, _core.frank_wolfe(*pieces, problem.costs, settings.average))
+        costs: Any = problem.costs  # this method is for margins alone, which have costs
+        super().__init__(settings, problem, _core.frank_wolfe(*pieces, costs, settings.average))
 
     def take_weights(self) -> None:
         """Those of the marginals, or the average where that is wanted."""

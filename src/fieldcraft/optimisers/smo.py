@@ -56,7 +56,8 @@ class SMORun(DualRun):
 
     def __init__(self, settings: SMO, problem: Dual) -> None:
         pieces = problem.pieces(settings.name)
-        super().__init__(settings, problem, _core.pair_ascent(*pieces, problem.costs, settings.labelings))
+        costs: Any = problem.costs  # these methods are for margins alone, which have costs
+        super().__init__(settings, problem, _core.pair_ascent(*pieces, costs, settings.labelings))
 
     def advance(self) -> None:
         self.native.run(self.order(), self.settings.steps)

@@ -135,8 +135,9 @@ class StochasticRun(Run):
         """Length of the gradient, or of the pseudo-gradient where the penalty has absolute values."""
         if self.problem.l1 is None:
             return super().gradient_norm()
+        above, below = self.problem.l1
         jobs = self.problem.n_jobs
-        _core.pseudo_gradient(self.weights, self.gradient, *self.problem.l1, self._slope, jobs)
+        _core.pseudo_gradient(self.weights, self.gradient, above, below, self._slope, jobs)
         return math.sqrt(self.dot(self._slope, self._slope))
 
     def state(self) -> State:

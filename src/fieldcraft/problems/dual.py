@@ -74,7 +74,7 @@ class ChainDual(Penalised):
             "the loss is not finite at the prior's means; scale the features, or the means"
         )
 
-    def pieces(self, optimiser: str) -> tuple[Any, ...]:
+    def pieces(self, optimiser: str) -> tuple[Any, Any, Floats, Floats]:
         """What the core's dual methods are made of."""
         if self._looks_at_edges:
             raise InputError(

@@ -105,7 +105,7 @@ class Dual(Gradient, Protocol):
     def loss(self, weights: Floats, gradient: Floats) -> float:
         """The loss without penalty, with a subgradient."""
 
-    def pieces(self, optimiser: str) -> tuple[Any, ...]:
+    def pieces(self, optimiser: str) -> tuple[Any, Any, Floats, Floats]:
         """What the core's dual methods are made of."""
 
 

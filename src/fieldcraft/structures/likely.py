@@ -24,7 +24,7 @@ Ints = NDArray[np.int32]
 
 
 def with_likely_features(
-    design: Design, encoder: Encoder, weights: Floats, n_states: int, least: float | None, n_jobs: int
+    design: Design, encoder: Encoder, weights: Floats, n_states: int, least: float, n_jobs: int
 ) -> Design:
     """The design with the features whose configuration has a probability above ``least`` somewhere."""
     of_attribute = encoder.attribute_template  # [A]

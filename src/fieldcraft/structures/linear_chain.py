@@ -130,8 +130,9 @@ class LinearChain(Structure):
         [positions, Y] are the sets.
         """
         labels = np.ascontiguousarray(np.asarray(allowed, np.uint8)[:, self.label_of])
-        places = [np.ascontiguousarray(part, np.int64) for part in (sequence, first, ptr)]
-        return np.asarray(_core.window_probability(self._handle(potentials), *places, labels, self.n_jobs))
+        at, begin, ends = (np.ascontiguousarray(part, np.int64) for part in (sequence, first, ptr))
+        handle = self._handle(potentials)
+        return np.asarray(_core.window_probability(handle, at, begin, ends, labels, self.n_jobs))
 
     # -- labels and classes -------------------------------------------------------------------------
 

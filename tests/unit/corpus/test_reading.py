@@ -191,6 +191,7 @@ def test_open_streams_can_be_iterated_once():
         list(stream)
 
 
+@pytest.mark.alone
 def test_streams_use_constant_memory(tmp_path):
     path = tmp_path / "long.gz"
     with gzip.open(path, "wt", compresslevel=1) as file:

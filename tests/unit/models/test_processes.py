@@ -78,6 +78,7 @@ print(os.waitstatus_to_exitcode(status), crf.predict(X).tolist() == expected[0])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork is a Unix notion")
+@pytest.mark.alone
 def test_fit_fork_predict() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=False
@@ -96,6 +97,7 @@ def test_joblib_workers_use_one_thread() -> None:
 
 
 def ask_in_worker(crf: ChainCRF, X: Any) -> tuple[int, Any]:
+    os.environ.pop("FIELDCRAFT_JOBS", None)  # set where these tests share the cores with others
     return resolve_jobs(None), crf.predict(X).tolist()
 
 

@@ -165,6 +165,7 @@ def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
 
 @linux
 @pytest.mark.slow
+@pytest.mark.alone
 def test_killed_while_saving(tmp_path: Path) -> None:
     """120 kills spread over the save: old or new, never half of one; both are met."""
     answer = run("kill_savers", tmp_path)
@@ -177,6 +178,7 @@ def test_killed_while_saving(tmp_path: Path) -> None:
 
 @linux
 @pytest.mark.slow
+@pytest.mark.alone
 def test_killed_while_training(tmp_path: Path) -> None:
     """A snapshot is written each iteration; the weights have the bits of a training left alone."""
     assert run("kill_trainers", tmp_path)["kills"] >= 10
@@ -217,6 +219,7 @@ def held(tmp_path: Path) -> Iterator[tuple[Path, Holder, Holder]]:
 
 
 @linux
+@pytest.mark.alone
 def test_two_processes_share_the_pages(held: tuple[Path, Holder, Holder]) -> None:
     path, first, second = held
     second("pages")

@@ -83,13 +83,6 @@ def test_weights_masks_and_means(corpus: Corpus, name: str) -> None:
     assert np.abs(gradient[mask]).max() <= 1e-5
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_any_number_of_threads(corpus: Corpus, name: str) -> None:
-    few = type(CASES[name])(max_iterations=12)
-    found = [ChainCRF(optimiser=few, n_jobs=n).fit(*corpus).weights_.tobytes() for n in (1, 2, 5)]
-    assert len(set(found)) == 1
-
-
 class Bounded(Gradient):
     """f = w A w / 2 - b w + sum log(1 + exp(w)) within bounds: a convex problem without a corpus."""
 

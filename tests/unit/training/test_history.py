@@ -127,9 +127,9 @@ def test_a_restored_history_goes_on_bit_for_bit(pushed: int) -> None:
 
 
 def test_long_vectors_in_threads_are_bit_identical() -> None:
-    """Long enough for the vector work to be shared out; the dense matrix is replaced by two loops."""
+    """Long enough for other threads to take part; the dense matrix is replaced by two loops."""
     rng = np.random.default_rng(0)
-    n = 200_000
+    n = 1_500_000
     pairs = [curved_pair(rng, n) for _ in range(3)]
     gradient = rng.normal(size=n)
     found = []

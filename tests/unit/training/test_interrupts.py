@@ -22,6 +22,7 @@ from fieldcraft.models.progress import Progress
 from fieldcraft.optimisers.loop import Interrupts, Record
 from unit.training.corpora import draw
 
+pytestmark = pytest.mark.alone
 TESTS = str(Path(__file__).resolve().parents[2])
 HEAD = f"""
 import sys; sys.path.insert(0, {TESTS!r}); import conftest

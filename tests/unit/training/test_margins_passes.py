@@ -42,7 +42,7 @@ def test_no_line_search_lowers_the_dual(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_do_not_change_a_bit(method: str) -> None:
     rng = np.random.default_rng(3)
-    X, y = draw(rng, STATES, rng.integers(0, 12, 60), n_names=40, values=True)
+    X, y = draw(rng, STATES, rng.integers(0, 60, 700), n_names=200, values=True)
     given = Case(design_of(X, y, STATES), {}, Gaussian(variance=0.5))
     runs = [begun(METHODS[method], given, n_jobs=jobs) for jobs in (1, 2, 3)]
     for _ in range(4):

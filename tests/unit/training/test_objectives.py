@@ -103,9 +103,12 @@ def test_every_element(name: str, n_labels: int, kind: dict[str, bool]) -> None:
 @pytest.mark.parametrize("edges", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_threads_agree_to_the_last_bit(name: str, *, edges: bool) -> None:
+    """More tokens than two rounds of an evaluation hold (1 MiB of marginals each)."""
     rng = np.random.default_rng(1)
-    lengths = rng.integers(0, 30, size=150).tolist()
-    case = Case(name, 6, {"edges": edges}, lengths)
+    lengths = rng.integers(0, 30, size=800).tolist()
+    n_labels = 20
+    assert sum(lengths) * n_labels * 8 > 1.5 * 2**20
+    case = Case(name, n_labels, {"edges": edges}, lengths)
     if name == "exponential":
         case.weights *= 0.01  # 1 / p of thirty tokens
     alone = case.fused()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,15 +116,35 @@ def train_until_killed(name: str, path: str, at: int, *, held_out: bool) -> None
     raise AssertionError("the training ended before it could be killed")
 
 
-def kill_at(name: str, path: Path, at: int, *, held_out: bool) -> None:
-    tests = str(Path(__file__).resolve().parents[2])
-    code = (
-        f"import sys; sys.path.insert(0, {tests!r}); import conftest\n"
-        "from unit.training.test_snapshots import train_until_killed\n"
-        f"train_until_killed({name!r}, {str(path)!r}, {at}, held_out={held_out})"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+MOTHER = """
+import json, os, sys
+sys.path.insert(0, {tests!r})
+import conftest
+from unit.training.test_snapshots import train_until_killed
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        order = json.loads(line)
+        train_until_killed(**order)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def mother() -> Iterator[subprocess.Popen[str]]:
+    """A process that has imported everything; its children train and are killed."""
+    code = MOTHER.format(tests=str(Path(__file__).resolve().parents[2]))
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as process:
+        yield process
+
+
+def kill_at(mother: subprocess.Popen[str], **order: Any) -> None:
+    assert mother.stdin is not None
+    assert mother.stdout is not None
+    mother.stdin.write(json.dumps(order) + "\n")
+    mother.stdin.flush()
+    assert int(mother.stdout.readline()) == -signal.SIGKILL
 
 
 def same_training(left: ChainCRF, right: ChainCRF) -> None:
@@ -153,14 +175,14 @@ def test_the_gap_is_on_record() -> None:
 
 @pytest.mark.parametrize("held_out", [False, True], ids=["alone", "held-out"])
 @pytest.mark.parametrize("name", OPTIMISERS)
-def test_kill_and_resume(name: str, tmp_path: Path, *, held_out: bool) -> None:
+def test_kill_and_resume(name: str, tmp_path: Path, mother: subprocess.Popen[str], *, held_out: bool) -> None:
     """Killed twice at iterations drawn from a seed, in the midst of a training."""
     path = tmp_path / "state.fc"
     undisturbed = train(name, held_out=held_out)
     most = undisturbed.n_iter_
     assert most > 8
     at = int(np.random.default_rng(len(name)).integers(5, most))
-    kill_at(name, path, at, held_out=held_out)
+    kill_at(mother, name=name, path=str(path), at=at, held_out=held_out)
     resumed = train(name, held_out=held_out, snapshot=path, snapshot_every=3, resume=True)
     same_training(resumed, undisturbed)
     seconds = [record.seconds for record in resumed.training_log_]

@@ -177,19 +177,6 @@ EVERY: list[Any] = [
 ]
 
 
-def prior_for(settings: Any) -> Any:
-    return None if settings.name.endswith("perceptron") else Gaussian(variance=1.0)
-
-
-@pytest.mark.parametrize("settings", EVERY, ids=lambda s: s.name)
-def test_any_number_of_threads(plain_corpus: Corpus, settings: Any) -> None:
-    found = set()
-    for n_jobs in (1, 2, 5):
-        crf = ChainCRF(prior=prior_for(settings), optimiser=settings, n_jobs=n_jobs).fit(*plain_corpus)
-        found.add(crf.weights_.tobytes())
-    assert len(found) == 1
-
-
 @pytest.mark.parametrize("settings", EVERY, ids=lambda s: s.name)
 def test_state_goes_on_bit_for_bit(settings: Any) -> None:
     c = case(6, n=20)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from fieldcraft import LBFGS, OWLQN, ChainCRF, Gaussian, Laplacian
 from unit.training.corpora import EDGE, design_of, draw, fused
+from unit.training.test_snapshots import DUAL, OPTIMISERS, PRIORS, STOCHASTIC
 
 THREADS = [2, 3, 7, 16]
 
@@ -56,9 +59,30 @@ def test_trainings(large: tuple[list[Any], list[list[str]]], prior: Any, optimis
         assert trace == [(r.objective, r.gradient_norm, r.evaluations) for r in once.training_log_]
 
 
+IN_THREADS = ["dual_ascent", "handed_over", *(OPTIMISERS.keys() - DUAL.keys() - STOCHASTIC.keys())]
+
+
+def assert_alike(large: tuple[list[Any], list[list[str]]], names: Iterable[str]) -> None:
+    """Two iterations of each on one thread and on three."""
+    for name in names:
+        few = replace(OPTIMISERS[name], max_iterations=2)
+        once, again = (ChainCRF(prior=PRIORS[name], optimiser=few, n_jobs=n).fit(*large) for n in (1, 3))
+        assert again.weights_.tobytes() == once.weights_.tobytes(), name
+        assert again.objective_value_ == once.objective_value_, name
+
+
+def test_batch_optimisers_and_dual_ascent(large: tuple[list[Any], list[list[str]]]) -> None:
+    assert_alike(large, IN_THREADS)
+
+
+def test_optimisers_that_visit_one_sequence_after_another(large: tuple[list[Any], list[list[str]]]) -> None:
+    """Threads only prepare the data and take the final measurements."""
+    assert_alike(large, OPTIMISERS.keys() - set(IN_THREADS))
+
+
 def test_training_with_edge_features() -> None:
     rng = np.random.default_rng(4)
-    X, y = draw(rng, 4, rng.integers(1, 30, size=120), edges=True, values=True)
+    X, y = draw(rng, 4, rng.integers(1, 40, size=900), edges=True, values=True)
 
     def train(n_jobs: int) -> bytes:
         settings = {"edge_prefix": EDGE, "optimiser": LBFGS(max_iterations=6), "n_jobs": n_jobs}

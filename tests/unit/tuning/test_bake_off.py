@@ -175,6 +175,7 @@ def test_sequence_weights_count(data: tuple[Data, Data]) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.alone
 def test_interrupt_ends_the_entry_and_leaves_out_the_rest(data: tuple[Data, Data]) -> None:
     (X, y), (X_dev, y_dev) = data
     endless = [fc.Entry(n, fc.SGD(max_iterations=10**6, objective_tolerance=-1.0)) for n in ("one", "two")]

@@ -121,6 +121,7 @@ def test_weights_of_a_corpus_count() -> None:
     assert weighed.variance != fc.empirical_bayes(crf, plain, rounds=2, tolerance=1e-9).variance
 
 
+@pytest.mark.alone
 def test_interrupt_leaves_the_rounds_so_far(corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = evidence._Search.round
 

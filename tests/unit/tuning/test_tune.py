@@ -261,6 +261,7 @@ def test_what_makes_no_sense(settings: dict[str, Any], part: str | None) -> None
         fc.tune(model(), *TRAIN, **{**TOLD, "over": OVER, **settings})
 
 
+@pytest.mark.alone
 def test_interrupt_leaves_rows_and_the_best_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add = Ledger.add
 
