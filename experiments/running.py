@@ -31,15 +31,12 @@ from experiments.corpora import TASKS, Splits, Task
 from fieldcraft.corpus import Corpus
 from fieldcraft.evaluation import bootstrap
 from fieldcraft.evaluation.labellings import Encoded
-from fieldcraft.features.packed import PackedIndex
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.training_settings import SharedDesign
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Control, Loop, Record
-from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import Names, Prior
 from fieldcraft.problems import build
-from fieldcraft.structures import queries
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 from fieldcraft.threads import resolve_jobs
@@ -77,7 +74,6 @@ class Ground:
         self.n_jobs = resolve_jobs(None)
         self.metric = task.metric
         self._training, self._splits = training, splits
-        self._packed = PackedIndex.of(self.index, self.n_states)
 
     @cached_property
     def development(self) -> Any:
@@ -91,8 +87,7 @@ class Ground:
 
     def part(self, held_out: Any, weights: Floats) -> Part:
         """Score and errors of weights on development or test data."""
-        potentials = ChainWeights(self._packed, self._packed.places(weights)).apply(held_out.encoded)
-        states = queries.viterbi(potentials, self.n_jobs)
+        states = held_out.labels(weights)
         encoded = Encoded(held_out.names, held_out.gold, states, held_out.encoded.offsets)
         shares = bootstrap.quotient(self.metric, encoded, **COUNTED)
         return Part.of(held_out.score(states), bootstrap.errors_by_sequence(encoded), shares)

@@ -207,14 +207,15 @@ std::vector<Ranked> k_best_of(const Potentials& from, int k, int n_threads) {
   return all;
 }
 
-std::vector<std::vector<int32_t>> samples(const Potentials& from, int n, uint64_t seed, int n_threads) {
+std::vector<std::vector<int32_t>> samples(const Potentials& from, int n, uint64_t seed, int64_t first,
+                                          int n_threads) {
   std::vector<std::vector<int32_t>> all(from.n_sequences());
   each_sequence(from, n_threads, [&](int64_t i, Potentials::Reader& reader, SequencePass& pass) {
     const int64_t T = from.length(i);
     all[i].resize(n * T);
     if (T == 0) return;
     possible_partition(from, i, reader, pass, Numerics::automatic);
-    uint64_t state = seed ^ (0xd1342543de82ef95ull * static_cast<uint64_t>(i + 1));
+    uint64_t state = seed ^ (0xd1342543de82ef95ull * static_cast<uint64_t>(first + i + 1));
     const auto uniform = [&] { return static_cast<double>(split_mix(state) >> 11) * 0x1.0p-53; };
     for (int s = 0; s < n; ++s) pass.sample(uniform, all[i].data() + s * T);
   });

@@ -43,8 +43,10 @@ struct Ranked {
   std::vector<double> scores;   // [n] best first
 };
 std::vector<Ranked> k_best_of(const Potentials& from, int k, int n_threads);
-// states [n, T] for each sequence.
-std::vector<std::vector<int32_t>> samples(const Potentials& from, int n, uint64_t seed, int n_threads);
+// states [n, T] for each sequence. A sequence draws by its number, counted from `first`: a batch that is cut
+// into several gets the same samples.
+std::vector<std::vector<int32_t>> samples(const Potentials& from, int n, uint64_t seed, int64_t first,
+                                          int n_threads);
 
 // Windows: probability that positions first[r] .. of sequence[r] have states in allowed[ptr[r] .. ptr[r+1],
 // S].

@@ -9,6 +9,7 @@
 #include "feature_selection.hpp"
 #include "potentials.hpp"
 #include "queries.hpp"
+#include "scored.hpp"
 
 namespace fieldcraft::bind {
 namespace {
@@ -110,6 +111,11 @@ ModelPotentials* from_model(const ChainModel& model, const Tokens& tokens) {
   return new ModelPotentials(model, tokens.checked(model.features.n_attributes()));
 }
 
+ScoredPotentials* from_potentials(const Potentials& from, int n_jobs) {
+  nb::gil_scoped_release unlocked;
+  return new ScoredPotentials(from, n_jobs);
+}
+
 nb::object py_log_partition(const Potentials& from, const std::string& numerics, int n_jobs) {
   std::vector<double> log_z(from.n_sequences());
   const Numerics how = numerics_of(numerics);
@@ -206,12 +212,12 @@ nb::list py_k_best(const Potentials& from, int k, int n_jobs) {
   return out;
 }
 
-nb::list py_sample(const Potentials& from, int n, uint64_t seed, int n_jobs) {
+nb::list py_sample(const Potentials& from, int n, uint64_t seed, int64_t first, int n_jobs) {
   require(n >= 0, "the number of samples must not be negative");
   std::vector<std::vector<int32_t>> all;
   {
     nb::gil_scoped_release unlocked;
-    all = samples(from, n, seed, n_jobs);
+    all = samples(from, n, seed, first, n_jobs);
   }
   nb::list out;
   for (int64_t i = 0; i < from.n_sequences(); ++i)
@@ -305,6 +311,8 @@ void bind_chain(nb::module_& m) {
       .def_prop_ro("n_tokens", &Potentials::n_tokens);
   nb::class_<ArrayPotentials, Potentials>(m, "ArrayPotentials");
   nb::class_<ModelPotentials, Potentials>(m, "ModelPotentials");
+  nb::class_<ScoredPotentials, Potentials>(m, "ScoredPotentials")
+      .def_prop_ro("n_bytes", &ScoredPotentials::n_bytes);
   nb::class_<ChainModel>(m, "ChainModel").def_prop_ro("looks_at_edges", [](const ChainModel& model) {
     return !model.edge_features.empty();
   });
@@ -317,6 +325,8 @@ void bind_chain(nb::module_& m) {
         nb::arg("edge_attribute"), nb::arg("edge_n"), nb::arg("weights"));
   m.def("model_potentials", &from_model, nb::arg("model"), nb::arg("tokens"), nb::keep_alive<0, 1>(),
         nb::keep_alive<0, 2>());
+  m.def("scored_potentials", &from_potentials, nb::arg("potentials"), nb::arg("n_jobs"),
+        nb::keep_alive<0, 1>());
   m.def("log_partition", &py_log_partition, nb::arg("potentials"), nb::arg("numerics"), nb::arg("n_jobs"));
   m.def("marginals", &py_marginals, nb::arg("potentials"), nb::arg("numerics"), nb::arg("edge"),
         nb::arg("n_jobs"));
@@ -326,7 +336,8 @@ void bind_chain(nb::module_& m) {
   m.def("score", &py_score, nb::arg("potentials"), nb::arg("states"), nb::arg("n_jobs"));
   m.def("entropy", &py_entropy, nb::arg("potentials"), nb::arg("n_jobs"));
   m.def("k_best", &py_k_best, nb::arg("potentials"), nb::arg("k"), nb::arg("n_jobs"));
-  m.def("sample", &py_sample, nb::arg("potentials"), nb::arg("n"), nb::arg("seed"), nb::arg("n_jobs"));
+  m.def("sample", &py_sample, nb::arg("potentials"), nb::arg("n"), nb::arg("seed"), nb::arg("first"),
+        nb::arg("n_jobs"));
   m.def("window_probability", &py_windows, nb::arg("potentials"), nb::arg("sequence"), nb::arg("first"),
         nb::arg("ptr"), nb::arg("allowed"), nb::arg("n_jobs"));
   m.def("likely_features", &py_likely, nb::arg("potentials"), nb::arg("tokens"), nb::arg("on_edge"),

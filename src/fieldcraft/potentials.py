@@ -53,6 +53,10 @@ class Parts:
     def n_sequences(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays.values())
+
 
 class NativePotentials(NamedTuple):
     """Potentials of a batch that the core computes sequence by sequence, when it is asked."""
@@ -60,12 +64,23 @@ class NativePotentials(NamedTuple):
     handle: Any
     offsets: NDArray[np.int64]
 
+    def scored(self, n_jobs: int) -> NativePotentials:
+        """The same with node scores that are computed now and kept, for more than one question."""
+        return NativePotentials(_core.scored_potentials(self.handle, n_jobs), self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are kept."""
+        return int(getattr(self.handle, "n_bytes", 0))
+
 
 class ChainWeights:
     """A packed feature index with its weights, ready for scoring; threads may share it.
 
     ``weights`` stand in the order of the packed index and are looked at, not copied.
     """
+
+    lazy = True  # potentials are computed when they are used
 
     def __init__(self, packed: PackedIndex, weights: Floats) -> None:
         parts: dict[str, Any] = {**packed.numbers, **packed.arrays}

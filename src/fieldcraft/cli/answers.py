@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.corpus import Corpus, Sequence, Span, schemes, write
 from fieldcraft.errors import InputError
+from fieldcraft.models.text import characters
 
 ABSENT = "_"  # in a column of the N-th best labelling where there are fewer than N
 ONE_PLACE = ("conllu", "attributes")  # formats where the prediction takes the label's place
@@ -23,6 +24,7 @@ class Answers:
         self.confidence = confidence
         self.marginals = marginals
         self.k_best = k_best
+        self.several = confidence or marginals or bool(k_best)  # questions about a batch
         self.names: list[str] = crf.classes_.tolist()
         self.place = {name: i for i, name in enumerate(self.names)}
 
@@ -54,11 +56,11 @@ class Answers:
     def _columns(self, batch: Corpus) -> dict[str, Any]:
         if self.k_best:
             return self._k_best_columns(batch)
-        labels = self.crf.predict(batch)
+        if not self.several:
+            return {"predicted": self.crf.predict(batch)}
+        scored = self.crf.scored(batch)
+        labels, probabilities = scored.predict(), scored.predict_proba()
         columns = {"predicted": labels}
-        if not self.confidence and not self.marginals:
-            return columns
-        probabilities = self.crf.predict_proba(batch)
         if self.confidence:
             chosen = (self._chosen(*pair).tolist() for pair in zip(labels, probabilities))
             columns["confidence"] = [[f"{p:.6f}" for p in row] for row in chosen]
@@ -79,7 +81,9 @@ class Answers:
         return columns
 
     def _records(self, batch: Corpus) -> list[dict[str, Any]]:
-        labels = self.crf.predict(batch)
+        """Labels, spans and what else was asked for; the batch is encoded and scored once."""
+        scored = self.crf.scored(batch) if self.several else None
+        labels = self.crf.predict(batch) if scored is None else scored.predict()
         records = [
             {**(sequence.info or {}), **sequence.columns, **sequence.label_columns(*batch.label_names[:1])}
             for sequence in batch
@@ -87,18 +91,22 @@ class Answers:
         for record, row in zip(records, labels):
             record["predicted"] = row
         if schemes.is_tag_set(self.names):
-            self._add_spans(records, batch, labels)
+            self._add_spans(records, batch, labels, scored)
+        if scored is not None:
+            self._add_answers(records, labels, scored)
+        return records
+
+    def _add_answers(self, records: list[dict[str, Any]], labels: Any, scored: Any) -> None:
         if self.confidence:
-            for record, p in zip(records, np.exp(self.crf.log_probability(batch, list(labels)))):
-                record["probability"] = round(float(p), 6)
+            for record, decoding in zip(records, scored.decode()):
+                record["probability"] = round(float(np.exp(decoding.value)), 6)
         if self.confidence or self.marginals:
-            self._add_probabilities(records, labels, self.crf.predict_proba(batch))
+            self._add_probabilities(records, labels, scored.predict_proba())
         if self.k_best:
-            for record, paths in zip(records, self.crf.k_best(batch, self.k_best)):
+            for record, paths in zip(records, scored.k_best(self.k_best)):
                 record["k_best"] = [
                     {"labels": path, "probability": round(float(np.exp(log_p)), 6)} for path, log_p in paths
                 ]
-        return records
 
     def _add_probabilities(self, records: list[dict[str, Any]], labels: Any, probabilities: Any) -> None:
         for record, row, p in zip(records, labels, probabilities):
@@ -107,13 +115,15 @@ class Answers:
             if self.marginals:
                 record["marginals"] = [dict(zip(self.names, token)) for token in p.round(6).tolist()]
 
-    def _add_spans(self, records: list[dict[str, Any]], batch: Corpus, labels: Any) -> None:
-        spans = [schemes.spans(row) for row in labels]
-        probabilities = self.crf.span_probability(batch, spans) if self.confidence else spans
-        for record, sequence, listed, sure in zip(records, batch, spans, probabilities):
-            record["spans"] = [_span(span, sequence) for span in listed]
-            for shown, p in zip(record["spans"], sure if self.confidence else ()):
-                shown["probability"] = round(float(p), 6)
+    def _add_spans(self, records: list[dict[str, Any]], batch: Corpus, labels: Any, scored: Any) -> None:
+        if self.confidence:
+            for record, sequence, spans in zip(records, batch, scored.predict_spans()):
+                record["spans"] = [
+                    {**_span(span, sequence), "probability": round(float(p), 6)} for span, p in spans
+                ]
+        else:
+            for record, sequence, row in zip(records, batch, labels):
+                record["spans"] = [_span(span, sequence) for span in schemes.spans(row)]
 
     def _chosen(self, labels: list[str], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of each label that was chosen [T]."""
@@ -130,8 +140,8 @@ def _span(span: Span, sequence: Sequence) -> dict[str, Any]:
     """A span in tokens; in characters where the sequence knows its text and its tokens' places."""
     info = sequence.info or {}
     if "offsets" in info:
-        start, end = info["offsets"][span.start][0], info["offsets"][span.end - 1][1]
-        return {"start": start, "end": end, "label": span.label, "text": info["text"][start:end]}
+        start, end, text = characters(span, info)
+        return {"start": start, "end": end, "label": span.label, "text": text}
     first = next(iter(sequence.columns.values()), [])
     shown = {"start": span.start, "end": span.end, "label": span.label}
     return {**shown, "text": " ".join(first[span.start : span.end])} if first else shown

@@ -53,11 +53,11 @@ def explain(
 
 def _sequence(crf: Any, file: str, text: str | None, number: int, reading: Reading) -> Any:
     from fieldcraft.cli.loading import reading_of
-    from fieldcraft.cli.texts import text_sequence, tokenizer_of, word_column
+    from fieldcraft.cli.texts import reader_of
     from fieldcraft.corpus import read
 
     if text is not None:
-        return text_sequence(text, word_column(crf), tokenizer_of(crf))
+        return reader_of(crf).sequence(text)
     stream = read(file, lazy=True, optional_label=True, **reading_of(crf, reading))
     found = next(islice(stream, number, None), None)
     if found is None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -158,8 +159,12 @@ class Templates:
     @property
     def named_columns(self) -> list[str]:
         """The columns that the templates look at, in order of first mention."""
+        return list(self._named_columns)
+
+    @cached_property
+    def _named_columns(self) -> tuple[str, ...]:
         terms = [term for template in self for term in template.terms]
-        return list(dict.fromkeys(t.column for t in terms if t.column))
+        return tuple(dict.fromkeys(t.column for t in terms if t.column))
 
     @property
     def columns(self) -> list[str]:

@@ -28,8 +28,8 @@ HASHED = {"node": "hashed", "edge": "hashed edges"}
 class Fitted(Protocol):
     """What inspection needs of a trained chain."""
 
-    classes_: NDArray[np.object_]
-
+    @property
+    def classes_(self) -> NDArray[np.object_]: ...
     @property
     def weights_(self) -> Floats: ...
     @property

@@ -5,36 +5,29 @@ p(y | x) = exp(sum of weights of the features that hold) / Z(x)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft import design as design_
 from fieldcraft.errors import InputError
-from fieldcraft.evaluation.metrics import resolve_metric
-from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.models.inputs import encode, labels_of, sequences_of
+from fieldcraft.models.answers import Answers
 from fieldcraft.models.learner import Learner
 from fieldcraft.models.parameters import Parameters
-from fieldcraft.models.spans import span_probabilities
 from fieldcraft.models.voting import Voters
-from fieldcraft.structures import queries
-from fieldcraft.structures.answers import Decoding
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 from fieldcraft.threads import resolve_jobs
 
 if TYPE_CHECKING:
-    from fieldcraft.inspection import Explanation, Inspection
-    from fieldcraft.models.text import TextSpan
+    from fieldcraft.inspection import Inspection
 
 Floats = NDArray[np.float64]
 
 
-class ChainCRF(Learner):
+class ChainCRF(Answers, Learner):
     """Linear-chain conditional random field.
 
     Parameters
@@ -127,108 +120,6 @@ class ChainCRF(Learner):
         self._require_fitted()
         return self._parameters.index
 
-    @property
-    def encoder_(self) -> design_.Encoder:
-        """Sequences -> attributes."""
-        self._require_fitted()
-        return self._parameters.encoder
-
-    # -- answers ----------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> NDArray[np.object_]:
-        """Labels: a one-dimensional object array of label lists."""
-        encoded, potentials = self._apply(X)
-        return self._lists(self._states(encoded, potentials), encoded.offsets)
-
-    def decode(self, X: Any) -> list[Decoding]:
-        """Labels with their log-probability, one Decoding per sequence."""
-        encoded, potentials = self._apply(X)
-        states = self._states(encoded, potentials)
-        log_z = queries.log_partition(potentials, self._jobs())
-        value = queries.log_share(queries.score(potentials, states, self._jobs()), log_z)
-        exact = self.decoding == "viterbi" and self.voters_ is None
-        return [
-            Decoding(labels, float(v), exact, 0.0 if exact else float("nan"), self.decoding)
-            for labels, v in zip(self._lists(states, encoded.offsets), value)
-        ]
-
-    def predict_proba(self, X: Any) -> NDArray[np.object_]:
-        """Marginal probabilities: an object array of [T, Y] arrays in the order of ``classes_``."""
-        encoded, potentials = self._apply(X)
-        node = queries.node_marginals(potentials, self._jobs())
-        out = np.empty(len(encoded.offsets) - 1, object)
-        for i, (first, last) in enumerate(_ranges(encoded)):
-            out[i] = node[first:last]
-        return out
-
-    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
-        """Marginal probabilities as lists of dicts: label -> probability."""
-        probabilities = self.predict_proba(X)
-        names = self.classes_.tolist()
-        return [[dict(zip(names, row)) for row in p.tolist()] for p in probabilities]
-
-    def k_best(self, X: Any, k: int) -> list[list[tuple[list[str], float]]]:
-        """Per sequence the k most probable labelings with their log-probabilities."""
-        if k < 1:
-            raise InputError(f"k is {k}; ask for at least one labelling")
-        _, potentials = self._apply(X)
-        log_z = queries.log_partition(potentials, self._jobs())
-        return [
-            [(self.classes_[path].tolist(), float(queries.log_share(s, z))) for path, s in zip(paths, scores)]
-            for (paths, scores), z in zip(queries.k_best(potentials, k, self._jobs()), log_z)
-        ]
-
-    def sample(self, X: Any, n: int) -> list[list[list[str]]]:
-        """Per sequence n labelings drawn from p(y | x); fixed by ``random_state``."""
-        if n < 0:
-            raise InputError(f"n is {n}; the number of samples must not be negative")
-        _, potentials = self._apply(X)
-        drawn = queries.sample(potentials, n, self.random_state, self._jobs())
-        return [self.classes_[paths].tolist() for paths in drawn]
-
-    def log_partition(self, X: Any) -> Floats:
-        """log Z of each sequence [N]."""
-        return queries.log_partition(self._apply(X)[1], self._jobs())
-
-    def log_probability(self, X: Any, y: Any = None) -> Floats:
-        """log p(y | x) of each sequence [N]; -inf is not possible: unknown labels are refused."""
-        encoded, potentials = self._apply(X)
-        gold = design_.encode_labels(labels_of(X, y), self.classes_.tolist(), encoded.offsets)
-        score = queries.score(potentials, gold, self._jobs())
-        shares: Floats = queries.log_share(score, queries.log_partition(potentials, self._jobs()))
-        return shares
-
-    def entropy(self, X: Any) -> Floats:
-        """Entropy of p(y | x) of each sequence [N], in nats."""
-        return queries.entropy(self._apply(X)[1], self._jobs())
-
-    def span_probability(self, X: Any, spans: Sequence[Iterable[Any]]) -> list[list[float]]:
-        """Probability of each span; ``spans`` has a list of (start, end, label) per sequence.
-
-        If the labels form a scheme (IOB, IOBES …) that is the probability that the span is an entity of the
-        labelling, not longer and not shorter; else that all its positions have the label.
-        """
-        encoded, potentials = self._apply(X)
-        return span_probabilities(potentials, encoded.offsets, self.classes_.tolist(), spans, self._jobs())
-
-    def predict_text(
-        self, strings: Iterable[str], *, to_sequence: Callable[[list[str]], Any] | None = None
-    ) -> list[list[TextSpan]]:
-        """Spans in raw strings: per string a list of ``TextSpan(start, end, label, text, probability)``.
-
-        Positions count characters. The ``tokenizer`` cuts the strings into words; ``to_sequence`` turns
-        the words of one string into a sequence as X would hold it, where words alone are not enough.
-        """
-        from fieldcraft.models.text import predict_text
-
-        self._require_fitted()
-        return predict_text(self, strings, to_sequence)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Token accuracy."""
-        gold = labels_of(X, y)
-        return float(resolve_metric("token_accuracy", gold)(gold, list(self.predict(X))))
-
     # -- reasons ----------------------------------------------------------------------------------
 
     def inspect(
@@ -252,28 +143,6 @@ class ChainCRF(Learner):
 
         self._require_fitted()
         return inspect_model(self, top=top, label=label, attribute=attribute, template=template)
-
-    def explain(
-        self, sequence: Any, *, token: int | None = None, label: str | None = None, top: int = 10
-    ) -> Explanation:
-        """Why one sequence is labelled so: each feature's vote between a token's label and the runner-up.
-
-        Parameters
-        ----------
-        sequence : one element of X, or a Sequence of a corpus
-        token : position of the token to explain; None for all
-        label : contrast with this label instead of the runner-up
-        top : how many votes to list
-        """
-        from fieldcraft.inspection.explanation import Prediction, explain_sequence
-        from fieldcraft.inspection.observations import only
-
-        self._require_fitted()
-        X = sequences_of(only(sequence), self.encoder_)
-        encoded, potentials = self._apply(X)
-        marginals = queries.node_marginals(potentials, self._jobs())
-        prediction = Prediction(encoded, self._states(encoded, potentials), marginals)
-        return explain_sequence(self, X, prediction, token=token, label=label, top=top)
 
     # -- persistence ------------------------------------------------------------------------------
 
@@ -322,25 +191,3 @@ class ChainCRF(Learner):
         """Become fitted: everything that answers need, ready to be shared between threads."""
         self.classes_ = np.array([*classes, None], object)[:-1]
         self._parameters, self.voters_ = parameters, voters
-
-    def _apply(self, X: Any) -> tuple[Encoded, Any]:
-        self._require_fitted()
-        encoded = encode(X, self.encoder_, grow=False, n_threads=self._jobs())
-        return encoded, self._parameters.scorer.apply(encoded)
-
-    def _states(self, encoded: Encoded, potentials: Any) -> NDArray[np.int32]:
-        if self.voters_ is not None and self.decoding == "viterbi":
-            return self.voters_.states(encoded, self._jobs())
-        return queries.resolve_decoding(self.decoding)(potentials, self._jobs())
-
-    def _lists(self, states: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.object_]:
-        labels = self.classes_[states].tolist()
-        out = np.empty(len(offsets) - 1, object)
-        bounds = offsets.tolist()
-        out[:] = [labels[a:b] for a, b in zip(bounds, bounds[1:])] or None
-        return out
-
-
-def _ranges(encoded: Encoded) -> Iterable[tuple[int, int]]:
-    bounds = encoded.offsets.tolist()
-    return zip(bounds, bounds[1:])

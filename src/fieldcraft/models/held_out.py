@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,19 @@ from fieldcraft import design as design_
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex
+from fieldcraft.models.blocks import Predictor, Scorer
 from fieldcraft.models.inputs import encode, labels_of
+from fieldcraft.models.scored import Scored
 from fieldcraft.potentials import ChainWeights
-from fieldcraft.structures import queries
+from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
+
+
+def weights_to_scorer(index: FeatureIndex, n_states: int) -> Callable[[Floats], ChainWeights]:
+    """The function from weights [F], in the order of the index, to what scores chains with them."""
+    packed = PackedIndex.of(index, n_states)
+    return lambda weights: ChainWeights(packed, packed.places(weights))
 
 
 class HeldOut:
@@ -24,7 +32,8 @@ class HeldOut:
 
     Parameters
     ----------
-    encoder, index, classes : of the training
+    encoder, structure : of the training
+    scorer : weights -> what scores sequences with them
     X, y : held-out sequences and labels, or a corpus and None
     metric, decoding : names or objects, as the estimator has them
     """
@@ -32,32 +41,35 @@ class HeldOut:
     def __init__(
         self,
         encoder: design_.Encoder,
-        index: FeatureIndex,
-        classes: Sequence[str],
+        structure: Structure,
+        scorer: Callable[[Floats], Scorer],
         X: Any,
         y: Any,
         *,
         metric: Any,
         decoding: Any,
-        n_jobs: int,
     ) -> None:
         labels = labels_of(X, y)
-        self.n_jobs = n_jobs
-        self.encoded = encode(X, encoder, grow=False, n_threads=n_jobs)
+        classes = structure.labels
+        self.encoded = encode(X, encoder, grow=False, n_threads=structure.n_jobs)
         self.names = [*classes, *sorted(set(design_.label_names(labels)) - set(classes))]
         self.gold = design_.encode_labels(labels, self.names, self.encoded.offsets)
         chosen = resolve_metric(metric, labels)
         self.metric, self._score = chosen.name, chosen.on_ids(self.names)
-        self._packed = PackedIndex.of(index, len(classes))
-        self._decode = queries.resolve_decoding(decoding)
+        self._structure, self._scorer, self._decoding = structure, scorer, decoding
 
     def __call__(self, weights: Floats) -> float:
-        potentials = ChainWeights(self._packed, self._packed.places(weights)).apply(self.encoded)
-        return self.score(self._decode(potentials, self.n_jobs))
+        return self.score(self.labels(weights))
 
-    def score(self, states: NDArray[np.int32]) -> float:
+    def labels(self, weights: Floats) -> NDArray[np.int32]:
+        """[tokens] the labels that weights predict."""
+        names = np.array(self._structure.labels, object)
+        predictor = Predictor(names, self._structure, self._scorer(weights), self._decoding)
+        return Scored(predictor, None, self.encoded, keep=False).label_numbers()
+
+    def score(self, labels: NDArray[np.int32]) -> float:
         """The score of a labelling [tokens]."""
-        return float(self._score(self.gold, states, self.encoded.offsets))
+        return float(self._score(self.gold, labels, self.encoded.offsets))
 
     def parts(self) -> list[NDArray[Any] | None]:
         """What tells it from another one."""

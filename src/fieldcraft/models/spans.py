@@ -9,18 +9,18 @@ Labels that are no scheme: every position has the label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import groupby, product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.corpus import Span
-from fieldcraft.corpus.schemes import is_tag_set
+from fieldcraft.corpus.schemes import OUTSIDE, is_tag_set
+from fieldcraft.corpus.schemes import spans as scheme_spans
 from fieldcraft.errors import InputError
-from fieldcraft.structures import queries
 
 LETTERS = {"B": "B", "I": "I", "E": "E", "L": "E", "S": "S", "U": "S"}
 OPENS, CLOSES = ("B", "S"), ("E", "S")
@@ -42,22 +42,41 @@ def as_span(given: Any, sequence: int) -> Span:
         raise InputError(f"sequence {sequence}: {given!r} is not a span; give (start, end, label)") from None
 
 
-def span_probabilities(
-    potentials: Any,
-    offsets: NDArray[np.int64],
-    labels: Sequence[str],
-    spans: Sequence[Iterable[Any]],
-    n_jobs: int,
+def predicted_spans(labels: Sequence[str], names: Sequence[str]) -> list[Span]:
+    """The spans of a labelling: of the scheme that ``names`` form, else longest runs of one label but O."""
+    if is_tag_set(names):
+        return scheme_spans(labels)
+    found, start = [], 0
+    for label, run in groupby(labels):
+        end = start + len(list(run))
+        if label != OUTSIDE:
+            found.append(Span(start, end, label))
+        start = end
+    return found
+
+
+def window_probabilities(
+    ask: Callable[..., NDArray[np.float64]], cases: Sequence[Sequence[Sequence[Window]]]
 ) -> list[list[float]]:
-    """Probability of each span; ``spans`` has a list of (start, end, label) per sequence."""
-    lengths = np.diff(offsets).tolist()
-    if len(spans) != len(lengths):
-        raise InputError(f"{len(spans)} lists of spans for {len(lengths)} sequences; give one list for each")
-    asked = [(i, as_span(span, i)) for i, listed in enumerate(spans) for span in listed]
-    windows = SpanWindows(labels)
-    cases = [windows.of(*span, lengths[i]) for i, span in asked]
-    found = iter(queries.spans(potentials, [i for i, _ in asked], cases, n_jobs))
-    return [[next(found) for _ in listed] for listed in spans]
+    """Per sequence and span the summed probability of its disjoint windows.
+
+    Parameters
+    ----------
+    ask : (sequence [R], first [R], ptr [R + 1], allowed [positions, Y]) -> [R] probabilities of windows
+    cases : for each sequence, for each of its spans the windows
+    """
+    spans = [case for row in cases for case in row]
+    windows = [window for case in spans for window in case]
+    total = np.zeros(len(spans))
+    if windows:
+        owner = np.repeat(np.arange(len(spans)), [len(case) for case in spans])
+        sequence = np.repeat(np.arange(len(cases)), [len(row) for row in cases])[owner]
+        ptr = np.concatenate([[0], np.cumsum([len(window.allowed) for window in windows])])
+        first = np.array([window.first for window in windows], np.int64)
+        allowed = np.concatenate([window.allowed for window in windows])
+        np.add.at(total, owner, ask(sequence, first, ptr, allowed))
+    sums = iter(np.minimum(total, 1.0).tolist())
+    return [[next(sums) for _ in row] for row in cases]
 
 
 class SpanWindows:

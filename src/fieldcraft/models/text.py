@@ -2,9 +2,9 @@
 
     string -> tokens -> words -> sequence (X) -> best labels -> token spans -> characters
 
-All strings go through one encoding and one inference. A span is one of the label scheme, or, where the
-labels are no scheme, a longest run of one label other than O; its probability is that of
-``span_probability``. Line breaks are blanks: a string is one sequence, whatever it holds.
+``TextReader`` makes the sequences, for ``predict_text`` and for the command line: they know their text and
+where their tokens stand in it. The spans are those of ``Scored.predict_spans``. Line breaks are blanks: a
+string is one sequence, whatever it contains.
 Hazard: half of a surrogate pair cannot be encoded; the model sees U+FFFD in its place.
 """
 
@@ -12,23 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from fieldcraft.corpus import Sequence as Columns
 from fieldcraft.corpus import Span
-from fieldcraft.corpus.schemes import OUTSIDE, is_tag_set
-from fieldcraft.corpus.schemes import spans as scheme_spans
-from fieldcraft.corpus.tokenising import Token, resolve_tokenizer
-from fieldcraft.design import Encoder
+from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.templates import Templates
-from fieldcraft.models.spans import span_probabilities
 
 if TYPE_CHECKING:
-    from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.models.answers import Answers
 
 ToSequence = Callable[[list[str]], Any]
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -44,22 +38,54 @@ class TextSpan(NamedTuple):
     probability: float
 
 
+class TextReader:
+    """Strings -> sequences of one column, for models that look at words alone.
+
+    Parameters
+    ----------
+    model : whose ``tokenizer`` cuts the strings and whose templates name the column
+    """
+
+    def __init__(self, model: Answers) -> None:
+        self._cut = resolve_tokenizer(model.tokenizer)
+        encoder = model.encoder_
+        self.templates = encoder.templates if isinstance(encoder, TemplateFeatures) else None
+        self.column = "word" if self.templates is None else _word_column(self.templates)
+
+    @property
+    def others(self) -> list[str]:
+        """The columns that the templates look at besides the words."""
+        named = () if self.templates is None else self.templates.named_columns
+        return [name for name in named if name != self.column]
+
+    def sequence(self, text: str) -> Columns:
+        """A string as words; its information has the text and where each token begins and ends."""
+        tokens = self._cut(text)
+        words = [_encodable(token.text) for token in tokens]
+        places = [[token.start, token.end] for token in tokens]
+        return Columns({self.column: words}, info={"text": text, "offsets": places})
+
+
+def characters(span: Span, info: dict[str, Any]) -> tuple[int, int, str]:
+    """Where a span of tokens begins and ends in its text, and what stands there."""
+    start, end = info["offsets"][span.start][0], info["offsets"][span.end - 1][1]
+    return start, end, info["text"][start:end]
+
+
 def predict_text(
-    model: ChainCRF, strings: Iterable[str], to_sequence: ToSequence | None = None
+    model: Answers, strings: Iterable[str], to_sequence: ToSequence | None = None
 ) -> list[list[TextSpan]]:
-    """Per string the spans that a fitted model finds in it."""
+    """Per string the spans that a trained model predicts."""
     texts = _checked(strings)
-    tokenizer = resolve_tokenizer(model.tokenizer)
-    tokens = [tokenizer(text) for text in texts]
-    make = _word_sequence(model.encoder_) if to_sequence is None else to_sequence
-    sequences = [make([_encodable(token.text) for token in row]) for row in tokens]
-    encoded, potentials = model._apply(sequences)
-    _check_lengths(tokens, np.diff(encoded.offsets).tolist())
-    names = model.classes_.tolist()
-    read = scheme_spans if is_tag_set(names) else _runs
-    spans = [read(labels) for labels in model._lists(model._states(encoded, potentials), encoded.offsets)]
-    found = span_probabilities(potentials, encoded.offsets, names, spans, model._jobs())
-    return [_in_characters(*row) for row in zip(texts, tokens, spans, found)]
+    reader = TextReader(model)
+    if to_sequence is None:
+        _refuse_other_columns(reader)
+    cut = [reader.sequence(text) for text in texts]
+    words = [sequence.columns[reader.column] for sequence in cut]
+    X: Any = words if to_sequence is None else [to_sequence(row) for row in words]
+    scored = model._scored(X)
+    _check_lengths(words, scored.lengths())
+    return [_in_characters(*pair) for pair in zip(cut, scored.predict_spans())]
 
 
 def _checked(strings: Iterable[str]) -> list[str]:
@@ -78,37 +104,32 @@ def _checked(strings: Iterable[str]) -> list[str]:
     return texts
 
 
-def _word_sequence(encoder: Encoder) -> ToSequence:
-    """Words as they are, if they are all that the model looks at."""
-    if not isinstance(encoder, TemplateFeatures):
+def _refuse_other_columns(reader: TextReader) -> None:
+    if reader.templates is None:
         raise InputError(
-            "this model was trained on features of your own, which a string does not hold; pass "
-            "to_sequence=, the function from a list of words to the sequence of features that X would hold"
+            "this model was trained on features of your own, which a string does not have; pass "
+            "to_sequence=, the function from a list of words to the sequence of features that X would have"
         )
-    templates = encoder.templates
-    word = _word_column(templates)
-    others = [name for name in templates.named_columns if name != word]
-    if others:
+    if reader.others:
         raise InputError(
-            f"the templates look at column {', '.join(others)} besides the words ({word}), which a string "
-            "does not hold; pass to_sequence=, a function from a list of words to the sequence that X "
-            "would hold: a dict of columns, or a tuple for each word"
+            f"the templates look at column {', '.join(reader.others)} besides the words ({reader.column}), "
+            "which a string does not have; pass to_sequence=, a function from a list of words to the "
+            "sequence that X would have: a dict of columns, or a tuple for each word"
         )
-    return list
 
 
 def _word_column(templates: Templates) -> str:
     if templates.positional:
         return "0"
-    return "word" if "word" in templates.columns else templates.columns[0]
+    return "word" if "word" in templates.columns else next(iter(templates.columns), "word")
 
 
 def _encodable(word: str) -> str:
     return word if word.isascii() else _SURROGATES.sub("\ufffd", word)
 
 
-def _check_lengths(tokens: Sequence[Sequence[Token]], lengths: Sequence[int]) -> None:
-    for i, (row, length) in enumerate(zip(tokens, lengths)):
+def _check_lengths(words: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
+    for i, (row, length) in enumerate(zip(words, lengths)):
         if len(row) != length:
             raise InputError(
                 f"string {i}: to_sequence gave {length} tokens for {len(row)} words; "
@@ -116,22 +137,9 @@ def _check_lengths(tokens: Sequence[Sequence[Token]], lengths: Sequence[int]) ->
             )
 
 
-def _runs(labels: Sequence[str]) -> list[Span]:
-    """The longest runs of one label, O left out."""
-    found, start = [], 0
-    for label, run in groupby(labels):
-        end = start + len(list(run))
-        if label != OUTSIDE:
-            found.append(Span(start, end, label))
-        start = end
-    return found
-
-
-def _in_characters(
-    text: str, tokens: Sequence[Token], spans: Sequence[Span], probabilities: Sequence[float]
-) -> list[TextSpan]:
+def _in_characters(cut: Columns, spans: Sequence[tuple[Span, float]]) -> list[TextSpan]:
     found = []
-    for span, probability in zip(spans, probabilities):
-        start, end = tokens[span.start].start, tokens[span.end - 1].end
-        found.append(TextSpan(start, end, span.label, text[start:end], probability))
+    for span, probability in spans:
+        start, end, text = characters(span, cut.info or {})
+        found.append(TextSpan(start, end, span.label, text, probability))
     return found

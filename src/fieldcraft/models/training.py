@@ -20,7 +20,8 @@ from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.models.held_out import HeldOut
+from fieldcraft.models.blocks import resolve_decoding
+from fieldcraft.models.held_out import HeldOut, weights_to_scorer
 from fieldcraft.models.inputs import encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.penalties import refuse_runaways
@@ -34,7 +35,6 @@ from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.problems import build, check_mask, check_weights, release_memory
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
-from fieldcraft.structures import queries
 from fieldcraft.structures.likely import with_likely_features
 from fieldcraft.threads import resolve_jobs
 
@@ -56,7 +56,7 @@ class Training:
         self.settings, self.known = settings, known
         self.growing = growing and known is not None
         self.n_jobs = resolve_jobs(settings.n_jobs)
-        queries.resolve_decoding(settings.decoding)
+        resolve_decoding(settings.decoding)
         resolve_metric(settings.metric, [])
         resolve_tokenizer(settings.tokenizer)
         self.prior = resolve_prior(settings.prior, handled_by(settings.optimiser, settings.objective))
@@ -267,12 +267,10 @@ class Training:
 
     def held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
         """What scores weights on data that they are not learnt from."""
-        options = {
-            "metric": self.settings.metric,
-            "decoding": self.settings.decoding,
-            "n_jobs": self.n_jobs,
-        }
-        return HeldOut(encoder, index, self.classes, X, y, **options)
+        scorer = weights_to_scorer(index, len(self.classes))
+        s = self.settings
+        structure = s.structure_for(self.classes)
+        return HeldOut(encoder, structure, scorer, X, y, metric=s.metric, decoding=s.decoding)
 
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
         """What the model was trained on: a digest of attributes and labels, and how much it was."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.packed import PackedIndex
 from fieldcraft.potentials import ChainWeights
-from fieldcraft.structures import queries
+from fieldcraft.structures.structure import Structure
 from fieldcraft.structures.votes import elect
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Voters:
         """From weights [V, F] in the order of the feature index."""
         return cls(packed, votes, np.stack([packed.places(vector) for vector in weights]))
 
-    def states(self, encoded: Encoded, n_jobs: int) -> NDArray[np.int32]:
-        """[tokens] states of the labelings that win."""
-        labelings = [queries.viterbi(scorer.apply(encoded), n_jobs) for scorer in self._scorers]
-        return elect(np.stack(labelings), self.votes, encoded.offsets)
+    def labels(self, encoded: Encoded, structure: Structure) -> NDArray[np.int32]:
+        """[tokens] the labellings that win."""
+        states = [structure.argmax(scorer.potentials(encoded))[0] for scorer in self._scorers]
+        return elect(structure.labels_of(np.stack(states)), self.votes, encoded.offsets)

@@ -136,7 +136,7 @@ def sample(
 ) -> list[NDArray[np.int32]]:
     """Per sequence n labelings [n, T] drawn from the distribution; the same for the same seed."""
     with Held(node, edge, offsets, states) as held:
-        return list(_core.sample(held.potentials, n, seed % 2**64, n_jobs))
+        return list(_core.sample(held.potentials, n, seed % 2**64, 0, n_jobs))
 
 
 def score(

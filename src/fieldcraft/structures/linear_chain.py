@@ -108,13 +108,17 @@ class LinearChain(Structure):
             raise InputError(f"k is {k!r}; it must be a whole number, at least 1")
         return list(_core.k_best(self._handle(potentials), int(k), self.n_jobs))
 
-    def sample(self, potentials: Potentials, n: int, seed: int) -> list[Ints]:
-        """Per sequence the states [n, T] of n labellings drawn at random."""
+    def sample(self, potentials: Potentials, n: int, seed: int, *, first: int = 0) -> list[Ints]:
+        """Per sequence the states [n, T] of n labellings drawn at random.
+
+        A sequence draws by its number, counted from ``first``, so that a batch may be cut into several.
+        """
         if not isinstance(n, (int, np.integer)) or n < 0:
             raise InputError(f"n is {n!r}; the number of samples must be a whole number, at least 0")
         if not isinstance(seed, (int, np.integer)):
             raise InputError(f"random_state is {seed!r}; sampling needs a whole number")
-        return list(_core.sample(self._handle(potentials), int(n), int(seed) % 2**64, self.n_jobs))
+        handle = self._handle(potentials)
+        return list(_core.sample(handle, int(n), int(seed) % 2**64, first, self.n_jobs))
 
     def window_probability(
         self,

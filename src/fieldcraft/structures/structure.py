@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -89,7 +90,7 @@ class Structure:
 
     def by_label(self, node: Floats) -> Floats:
         """[positions, Y] numbers per state added up for each label."""
-        if np.array_equal(self.label_of, np.arange(len(self.labels))):
+        if self.states_are_labels:
             return node
         totals = np.zeros((len(node), len(self.labels)))
         np.add.at(totals.T, self.label_of, node.T)
@@ -115,6 +116,20 @@ class Structure:
     def label_of(self) -> Ints:
         """[S] the label of each state."""
         return np.arange(len(self.labels), dtype=np.int32)
+
+    @cached_property
+    def states_are_labels(self) -> bool:
+        """Whether every state has the label of the same number."""
+        return np.array_equal(self.label_of, np.arange(len(self.labels)))
+
+    def labels_of(self, states: Ints) -> Ints:
+        """The label of each state."""
+        return states if self.states_are_labels else self.label_of[states]
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether a labelling has exactly one sequence of states; k best and entropy need it."""
+        return self.n_states == len(self.labels)
 
     def gold(self, labels: NDArray[Any]) -> NDArray[Any]:
         """Labels as objectives read them: states [positions], or a table [positions, S] of allowed states.

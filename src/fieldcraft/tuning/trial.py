@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.held_out import HeldOut
+from fieldcraft.models.scored import Scored
 from fieldcraft.models.training_settings import SharedDesign
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.problems import release_memory
@@ -123,7 +124,7 @@ def run_trial(entry: Entry, task: Task, tell: Callable[[Point], Any], stopped: C
     )
     crf._store(trained)
     encoded = task.held_out.encoded
-    predicted = crf._states(encoded, crf._parameters.scorer.apply(encoded))
+    predicted = Scored(crf._predictor(), None, encoded, keep=False).label_numbers()
     return Finish(
         clock.points,
         crf.objective_value_,

@@ -9,7 +9,6 @@ import pytest
 
 from fieldcraft import FieldcraftError, Span
 from fieldcraft.corpus.schemes import is_tag_set, spans
-from fieldcraft.structures import queries
 from oracles import chain as oracle
 from unit.models.small import LABELS, batch, chains, model
 
@@ -75,21 +74,15 @@ def test_windows_of_label_sets(kind: str) -> None:
     X = batch(lengths=(4, 2, 1))
     S = len(crf.classes_)
     rng = np.random.default_rng(0)
-    potentials = crf._apply(X)[1]
+    predictor = crf._predictor()
+    potentials = predictor.scorer.potentials(crf.encoder_.encode(X, grow=False))
     for i, chain in enumerate(chains(crf, X)):
         for first in range(len(X[i])):
             for last in range(first + 1, len(X[i]) + 1):
                 allowed = rng.random((last - first, S)) < 0.6
-                window = Window(first, allowed)
-                (value,) = queries.spans(potentials, [i], [[window]], 1)
+                window = potentials, [i], [first], [0, last - first], allowed
+                (value,) = predictor.structure.operation("window_probability")(*window)
                 everywhere = np.ones((len(X[i]), S), bool)
                 everywhere[first:last] = allowed
                 expected = oracle.range_probability(chain, everywhere.tolist())
                 assert value == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
-class Window:
-    """What queries.spans reads of a window."""
-
-    def __init__(self, first: int, allowed: np.ndarray) -> None:
-        self.first, self.allowed = first, allowed

@@ -30,15 +30,15 @@ def test_voters_decide(data: Any, voted: fc.ChainCRF) -> None:
     """Each voter's prediction is that of a plain model with its weights."""
     assert voted.voters_ is not None
     assert 1 < len(voted.voters_.votes) <= 7
-    encoded, _ = voted._apply(data[0])
+    offsets = np.cumsum([0, *map(len, data[0])])
     ballots = []
     for placed in voted.voters_.placed:
         single = fc.ChainCRF(prior=None)
         single._settle(
             type(voted._parameters)(voted.encoder_, voted._parameters.packed, placed), voted.classes_
         )
-        ballots.append(single._states(*single._apply(data[0])))
-    elected = elect(np.stack(ballots), voted.voters_.votes, encoded.offsets)
+        ballots.append(single.scored(data[0]).label_numbers())
+    elected = elect(np.stack(ballots), voted.voters_.votes, offsets)
     assert [y for labels in voted.predict(data[0]) for y in labels] == voted.classes_[elected].tolist()
 
 

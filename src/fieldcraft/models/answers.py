@@ -1,0 +1,160 @@
+"""The answers of an estimator: each is asked of a scored batch (scored.py), which computes it.
+
+A kind of model inherits them all. It offers ``structure_for(labels)``, and once it is trained ``classes_``
+and ``_parameters`` with an ``encoder`` and a ``scorer``; ``voters_`` where predictions are put to the vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.design import Encoder
+from fieldcraft.models.blocks import Predictor
+from fieldcraft.models.estimator import Estimator
+from fieldcraft.models.inputs import encode
+from fieldcraft.models.scored import Scored
+from fieldcraft.structures.answers import Decoding
+from fieldcraft.structures.structure import Structure
+from fieldcraft.threads import resolve_jobs
+
+if TYPE_CHECKING:
+    from fieldcraft.inspection import Explanation
+    from fieldcraft.models.parameters import Parameters
+    from fieldcraft.models.text import TextSpan
+
+Floats = NDArray[np.float64]
+
+
+class Answers(Estimator):
+    """What a trained model says of sequences; large inputs are scored block by block."""
+
+    classes_: NDArray[np.object_]
+    decoding: str
+    n_jobs: int | None
+    random_state: int
+    tokenizer: Any
+    _parameters: Parameters
+
+    def structure_for(self, labels: Sequence[str]) -> Structure:
+        """The structure that a model over these labels runs on."""
+        raise NotImplementedError
+
+    @property
+    def encoder_(self) -> Encoder:
+        """Sequences -> attributes."""
+        self._require_fitted()
+        return self._parameters.encoder
+
+    def scored(self, X: Any) -> Scored:
+        """X encoded and scored once; the answers below are methods of the result, which takes no X.
+
+        Use it for several questions about the same sequences. It keeps 8 bytes for each token and label, see
+        ``Scored``; the methods of the model itself keep one block of about 20,000 tokens at a time.
+        """
+        return self._scored(X, keep=True)
+
+    def predict(self, X: Any) -> NDArray[np.object_]:
+        """Labels: a one-dimensional object array of label lists."""
+        return self._scored(X).predict()
+
+    def decode(self, X: Any) -> list[Decoding]:
+        """Labels with their log-probability, one Decoding per sequence."""
+        return self._scored(X).decode()
+
+    def predict_proba(self, X: Any) -> NDArray[np.object_]:
+        """Marginal probabilities: an object array of [T, Y] arrays in the order of ``classes_``."""
+        return self._scored(X).predict_proba()
+
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """Marginal probabilities as lists of dicts: label -> probability."""
+        return self._scored(X).predict_marginals()
+
+    def k_best(self, X: Any, k: int) -> list[list[tuple[list[str], float]]]:
+        """Per sequence the k most probable labellings with their log-probabilities."""
+        return self._scored(X).k_best(k)
+
+    def sample(self, X: Any, n: int) -> list[list[list[str]]]:
+        """Per sequence n labellings drawn from p(y | x); fixed by ``random_state``."""
+        return self._scored(X).sample(n)
+
+    def log_partition(self, X: Any) -> Floats:
+        """log Z of each sequence [N]."""
+        return self._scored(X).log_partition()
+
+    def log_probability(self, X: Any, y: Any = None) -> Floats:
+        """log p(y | x) of each sequence [N]; labels that the model does not know are refused."""
+        return self._scored(X).log_probability(y)
+
+    def entropy(self, X: Any) -> Floats:
+        """Entropy of p(y | x) of each sequence [N], in nats."""
+        return self._scored(X).entropy()
+
+    def span_probability(self, X: Any, spans: Sequence[Iterable[Any]]) -> list[list[float]]:
+        """Probability of each span; ``spans`` has a list of (start, end, label) per sequence.
+
+        If the labels form a scheme (IOB, IOBES …) that is the probability that the span is an entity of the
+        labelling, not longer and not shorter; else that all its positions have the label.
+        """
+        return self._scored(X).span_probability(spans)
+
+    def predict_text(
+        self, strings: Iterable[str], *, to_sequence: Callable[[list[str]], Any] | None = None
+    ) -> list[list[TextSpan]]:
+        """Spans in raw strings: per string a list of ``TextSpan(start, end, label, text, probability)``.
+
+        Positions count characters. The ``tokenizer`` cuts the strings into words; ``to_sequence`` turns
+        the words of one string into a sequence as X would have it, where words alone are not enough.
+        """
+        from fieldcraft.models.text import predict_text
+
+        self._require_fitted()
+        return predict_text(self, strings, to_sequence)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Token accuracy."""
+        return self._scored(X).score(y)
+
+    def explain(
+        self, sequence: Any, *, token: int | None = None, label: str | None = None, top: int = 10
+    ) -> Explanation:
+        """Why one sequence is labelled so: each feature's vote between a token's label and the runner-up.
+
+        Parameters
+        ----------
+        sequence : one element of X, or a Sequence of a corpus
+        token : position of the token to explain; None for all
+        label : contrast with this label instead of the runner-up
+        top : how many votes to list
+        """
+        from fieldcraft.inspection.observations import only
+
+        return self._scored(only(sequence), keep=True).explain(0, token=token, label=label, top=top)
+
+    def _scored(self, X: Any, *, keep: bool = False) -> Scored:
+        predictor = self._predictor()
+        encoded = encode(X, self._parameters.encoder, grow=False, n_threads=predictor.structure.n_jobs)
+        return Scored(predictor, X, encoded, keep=keep)
+
+    def _predictor(self) -> Predictor:
+        self._require_fitted()
+        parameters, structure, n_jobs = self._parameters, self._structure(), resolve_jobs(self.n_jobs)
+        return Predictor(
+            self.classes_,
+            structure if structure.n_jobs == n_jobs else structure.using(n_jobs),
+            parameters.scorer,
+            self.decoding,
+            getattr(self, "voters_", None),
+            self.random_state,
+            parameters,
+        )
+
+    def _structure(self) -> Structure:
+        """The structure of the trained model, built once."""
+        built: tuple[Parameters, Structure] | None = vars(self).get("_built")
+        if built is None or built[0] is not self._parameters:
+            built = self._built = self._parameters, self.structure_for(self.classes_.tolist())
+        return built[1]

@@ -1,0 +1,181 @@
+"""A block of a batch: some sequences with their potentials, and what a trained model predicts of them.
+
+    attributes -> potentials (scorer) -> labels, log Z, scores (structure)
+
+States are mapped to labels here. Where a label has several states, the score of labels is the logarithm of
+the sum of exp(score) over their states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.design import Encoder
+from fieldcraft.errors import InputError
+from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.index import FeatureIndex
+from fieldcraft.potentials import NativePotentials
+from fieldcraft.structures.structure import Structure
+
+if TYPE_CHECKING:
+    from fieldcraft.models.parameters import Parameters
+    from fieldcraft.models.voting import Voters
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Decoder = Callable[[Structure, Any], "tuple[Ints, Floats | None]"]
+
+
+class Scorer(Protocol):
+    """Weights, ready to turn attributes into what the operations of a structure take."""
+
+    @property
+    def lazy(self) -> bool:
+        """Whether potentials are computed when they are used, sequence by sequence, and not kept."""
+
+    def potentials(self, encoded: Encoded) -> Any:
+        """The potentials of a batch."""
+
+
+class Predictor(NamedTuple):
+    """What answers need of a trained model; training the model again does not change it."""
+
+    classes_: NDArray[np.object_]
+    structure: Structure
+    scorer: Scorer
+    decoding: Any = "viterbi"
+    voters: Voters | None = None
+    random_state: Any = 0
+    parameters: Parameters | None = None  # for explanations, with the three below
+
+    @property
+    def encoder_(self) -> Encoder:
+        return self._known().encoder
+
+    @property
+    def features_(self) -> FeatureIndex:
+        return self._known().index
+
+    @property
+    def weights_(self) -> Floats:
+        return self._known().weights
+
+    def _known(self) -> Parameters:
+        assert self.parameters is not None
+        return self.parameters
+
+
+def viterbi(structure: Structure, potentials: Any) -> tuple[Ints, Floats | None]:
+    """Labels [positions] of the best sequence of states, and its score [N] where it is the labels' own."""
+    states, scores = structure.argmax(potentials)
+    return structure.labels_of(states), scores if structure.one_to_one else None
+
+
+def posterior(structure: Structure, potentials: Any) -> tuple[Ints, Floats | None]:
+    """The most probable label of each position."""
+    return structure.label_marginals(potentials).argmax(axis=1).astype(np.int32), None
+
+
+DECODINGS: dict[str, Decoder] = {"viterbi": viterbi, "posterior": posterior}
+
+
+def resolve_decoding(name: Any) -> Decoder:
+    """The decoding of that name."""
+    if not isinstance(name, str) or name not in DECODINGS:
+        raise InputError(f"decoding={name!r}; choose one of {', '.join(DECODINGS)}")
+    return DECODINGS[name]
+
+
+class Block:
+    """Sequences ``first`` .. of a batch with their potentials.
+
+    Labels and log Z are computed when first asked for. Two threads may compute them at once: both get the
+    same numbers, and either may be kept.
+    """
+
+    def __init__(self, predictor: Predictor, encoded: Encoded, potentials: Any, first: int) -> None:
+        self.predictor = predictor
+        self.encoded = encoded
+        self.potentials = potentials
+        self.first = first
+        self._labels: tuple[Ints, Floats | None] | None = None
+        self._log_z: Floats | None = None
+
+    @classmethod
+    def of(cls, predictor: Predictor, encoded: Encoded, first: int, *, keep: bool) -> Block:
+        """From attributes; with ``keep`` native potentials are computed now, for more than one question."""
+        potentials = predictor.scorer.potentials(encoded)
+        if keep and isinstance(potentials, NativePotentials):
+            potentials = potentials.scored(predictor.structure.n_jobs)
+        return cls(predictor, encoded, potentials, first)
+
+    @property
+    def sequences(self) -> slice:
+        return slice(self.first, self.first + len(self.encoded.offsets) - 1)
+
+    def labels(self) -> Ints:
+        """[tokens] the predicted labels."""
+        return self._decoded()[0]
+
+    def _decoded(self) -> tuple[Ints, Floats | None]:
+        found = self._labels
+        if found is None:
+            of = self.predictor
+            if of.voters is not None and of.decoding == "viterbi":
+                found = of.voters.labels(self.encoded, of.structure), None
+            else:
+                found = resolve_decoding(of.decoding)(of.structure, self.potentials)
+            self._labels = found
+        return found
+
+    def log_partition(self) -> Floats:
+        """[N] log Z."""
+        found = self._log_z
+        if found is None:
+            found = self._log_z = self.predictor.structure.log_partition(self.potentials)
+        return found
+
+    def predicted_value(self) -> Floats:
+        """[N] log-probability of the predicted labels."""
+        labels, scores = self._decoded()
+        return self.log_share(self.score(labels) if scores is None else scores)
+
+    def score(self, labels: Ints) -> Floats:
+        """[N] logarithm of the sum of exp(score) over the states that have these labels."""
+        structure = self.predictor.structure
+        gold = structure.gold(labels)
+        if gold.ndim == 1:
+            return structure.score(self.potentials, gold)
+        return structure.log_partition(structure.restrict(self.potentials, gold))
+
+    def log_share(self, score: Floats) -> Floats:
+        """[N] log-probability of a score: never above 0, which rounding could make of scores beyond 1e16."""
+        return np.minimum(score - self.log_partition(), 0.0)
+
+
+def cuts(offsets: NDArray[np.int64], tokens: int) -> list[int]:
+    """Bounds of blocks of sequences, each with at least so many tokens but the last.
+
+    >>> cuts(np.array([0, 2, 5, 6, 9]), 4)
+    [0, 2, 4]
+    """
+    n, bounds = len(offsets) - 1, [0]
+    while bounds[-1] < n or len(bounds) == 1:
+        end = int(np.searchsorted(offsets, offsets[bounds[-1]] + max(tokens, 1)))
+        bounds.append(min(end, n))
+    return bounds
+
+
+def part_of(encoded: Encoded, a: int, b: int) -> Encoded:
+    """The sequences a .. b-1; attributes and values are views."""
+    if a == 0 and b == len(encoded.offsets) - 1:
+        return encoded
+    offsets = encoded.offsets[a : b + 1]
+    token_ptr = encoded.token_ptr[offsets[0] : offsets[-1] + 1]
+    held = slice(int(token_ptr[0]), int(token_ptr[-1]))
+    values = None if encoded.values is None else encoded.values[held]
+    return Encoded(offsets - offsets[0], token_ptr - token_ptr[0], encoded.attributes[held], values)
