@@ -11,6 +11,7 @@ import pytest
 from shell import COLUMNS, column_text, refused, run, sentences
 
 import fieldcraft as fc
+from unit.models.counting import Counts
 
 TEST = sentences(40, seed=3)
 WORDS = [[token[0] for token in tokens] for tokens in TEST]
@@ -141,6 +142,45 @@ def test_json(model: Path, crf: fc.ChainCRF, test_corpus: fc.Corpus) -> None:
 
 def test_columns_and_k_best_do_not_mix(model: Path) -> None:
     refused(run("tag", model, "--k-best", "2", "--confidence", stdin="Ada NNP\n", check=1), "--json")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--json",),
+        ("--json", "--confidence", "--marginals", "--k-best", "3"),
+        ("--confidence", "--marginals"),
+        ("--k-best", "3"),
+    ],
+    ids=" ".join,
+)
+def test_a_batch_is_encoded_and_scored_once(
+    model: Path, crf: fc.ChainCRF, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = Counts(crf, monkeypatch)
+    run("tag", model, *options, stdin=column_text(TEST))
+    assert (counts.encoded, counts.scored) == (1, 1)
+    assert counts.computed == (options == ("--json",))  # of potentials that are not kept, one question
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--json", "--confidence")], ids=" ".join)
+def test_a_batch_of_texts_is_encoded_and_scored_once(
+    corpora: Path, tmp_path: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And `predict_text` gives the spans of `tag --text`."""
+    crf = fc.ChainCRF("word[-1..1]\nedge", optimiser=fc.LBFGS(max_iterations=10))
+    crf.fit([{"word": words} for words in WORDS], [[token[2] for token in tokens] for tokens in TEST])
+    crf.save(tmp_path / "words.fc")
+    lines = [" ".join(words) for words in WORDS]
+    spans = crf.predict_text(lines)
+    counts = Counts(crf, monkeypatch)
+    done = run("tag", tmp_path / "words.fc", "--text", *options, stdin="\n".join(lines) + "\n")
+    assert (counts.encoded, counts.scored) == (1, 1)
+    if "--confidence" in options:
+        shown = [json.loads(line)["spans"] for line in done.stdout.splitlines()]
+        assert shown == [
+            [{**span._asdict(), "probability": round(span.probability, 6)} for span in row] for row in spans
+        ]
 
 
 def test_raw_text(corpora: Path, tmp_path: Path) -> None:

@@ -31,11 +31,10 @@ Decoder = Callable[[Structure, Any], "tuple[Ints, Floats | None]"]
 
 
 class Scorer(Protocol):
-    """Weights, ready to turn attributes into what the operations of a structure take."""
+    """Weights, ready to turn attributes into what the operations of a structure take.
 
-    @property
-    def lazy(self) -> bool:
-        """Whether potentials are computed when they are used, sequence by sequence, and not kept."""
+    A scorer whose ``lazy`` is True computes potentials when they are used, sequence by sequence.
+    """
 
     def potentials(self, encoded: Encoded) -> Any:
         """The potentials of a batch."""

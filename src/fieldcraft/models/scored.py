@@ -251,7 +251,7 @@ class Scored:
     def _cut(self, *, keep: bool) -> Iterator[Block]:
         """The batch in blocks; with ``keep`` their potentials are computed now, and once."""
         n = len(self)
-        whole = not keep and self._predictor.scorer.lazy
+        whole = not keep and getattr(self._predictor.scorer, "lazy", False)
         bounds = [0, n] if whole else cuts(self._encoded.offsets, self._block_tokens)
         for a, b in zip(bounds, bounds[1:]):
             yield Block.of(self._predictor, part_of(self._encoded, a, b), a, keep=keep)

@@ -14,10 +14,11 @@ from fieldcraft import _core
 from fieldcraft.models.blocks import Predictor, cuts
 from fieldcraft.models.inputs import encode
 from fieldcraft.models.scored import BLOCK_TOKENS, Scored
-from fieldcraft.potentials import ChainWeights, Parts
+from fieldcraft.potentials import Parts
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 from fieldcraft.structures.structure import Structure, by_sequence
+from unit.models.counting import Counts
 from unit.models.small import LABELS, batch, corpus, model
 
 ASKED: dict[str, Callable[[Any], Any]] = {
@@ -121,31 +122,6 @@ def test_answers_can_be_changed() -> None:
     assert [of.predict().tolist(), of.log_partition().tolist(), of.predict_proba()[0].tolist()] == expected
 
 
-class Counts:
-    """Calls of the encoder, of scoring, and of operations on potentials that are not kept."""
-
-    def __init__(self, crf: fc.ChainCRF, patch: pytest.MonkeyPatch) -> None:
-        self.encoded = self.scored = self.computed = 0
-        encoder, scorer = type(crf.encoder_), ChainWeights
-        encode_, potentials, handle = encoder.encode, scorer.potentials, LinearChain._handle
-
-        def encode(*arguments: Any, **settings: Any) -> Any:
-            self.encoded += 1
-            return encode_(*arguments, **settings)
-
-        def apply(*arguments: Any) -> Any:
-            self.scored += 1
-            return potentials(*arguments)
-
-        def used(chain: LinearChain, given: Any) -> Any:
-            self.computed += not isinstance(given.handle, _core.ScoredPotentials)
-            return handle(chain, given)
-
-        patch.setattr(encoder, "encode", encode)
-        patch.setattr(scorer, "potentials", apply)
-        patch.setattr(LinearChain, "_handle", used)
-
-
 def test_every_answer_comes_from_one_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
     crf, X = model(LABELS["iob2"]), batch()
     counts = Counts(crf, monkeypatch)
@@ -203,8 +179,6 @@ class Independent(Structure):
 
 class Drawn:
     """A scorer that draws a number per row from the sequence's attributes, and counts the rows it makes."""
-
-    lazy = False
 
     def __init__(self, structure: Structure) -> None:
         self.structure, self.rows, self.most = structure, 0, 0
