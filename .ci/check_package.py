@@ -9,7 +9,8 @@ import zipfile
 from pathlib import Path
 
 LARGEST = {"*.tar.gz": 2_000_000, "*.whl": 8_000_000}  # bytes, packed
-SOURCE_NEEDS = {"CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "native/bind/module.cpp"}
+SOURCE_NEEDS = {"CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md"}
+SOURCE_NEEDS |= {"native/bind/module.cpp", "src/fieldcraft/_core.pyi"}
 WHEEL_NEEDS = {"fieldcraft/__init__.py", "fieldcraft/py.typed", "fieldcraft/_core.pyi"}
 WHEEL_HOLDS = (".py", ".pyi", "py.typed", ".so", ".pyd", ".gz", ".json", ".txt", ".html", ".css", ".js")
 SOURCE_LEAVES_OUT = (".venv/", "build/", ".git/", ".github/", "benchmarks/results/", "experiments/results/")

@@ -42,23 +42,23 @@ def mentioned(name: str) -> bool:
     return re.search(rf"\b{re.escape(name)}\b", TEXT) is not None
 
 
-@pytest.mark.parametrize("name", fc.__all__)
-def test_public_name_is_on_a_page(name: str) -> None:
-    assert f"fc.{name}" in TEXT
+def test_public_names_are_on_a_page() -> None:
+    assert [name for name in fc.__all__ if f"fc.{name}" not in TEXT] == []
 
 
-@pytest.mark.parametrize("name", fc.__all__)
-def test_public_name_has_a_docstring(name: str) -> None:
-    assert inspect.getdoc(getattr(fc, name))
+def test_public_names_have_docstrings() -> None:
+    assert [name for name in fc.__all__ if not inspect.getdoc(getattr(fc, name))] == []
 
 
-@pytest.mark.parametrize("name", fc.__all__)
-def test_public_name_is_in_the_reference(name: str) -> None:
+def test_public_names_are_in_the_reference() -> None:
+    assert [name for name in fc.__all__ if not in_reference(name)] == []
+
+
+def in_reference(name: str) -> bool:
     value = getattr(fc, name)
     if inspect.ismodule(value):
-        assert any(f"{entry}.".startswith(f"{value.__name__}.") for entry in REFERENCE)
-    else:
-        assert {f"fieldcraft.{name}", value.__module__} & REFERENCE
+        return any(f"{entry}.".startswith(f"{value.__name__}.") for entry in REFERENCE)
+    return bool({f"fieldcraft.{name}", value.__module__} & REFERENCE)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -69,18 +69,15 @@ def test_command_is_documented(name: str) -> None:
     assert used, "no guide shows this command"
 
 
-@pytest.mark.parametrize("name", PUBLIC_METHODS)
-def test_method_of_chain_crf_is_documented(name: str) -> None:
-    assert mentioned(name)
-    assert inspect.getdoc(getattr(fc.ChainCRF, name))
+def test_methods_of_chain_crf_are_documented() -> None:
+    assert [name for name in PUBLIC_METHODS if not mentioned(name)] == []
+    assert [name for name in PUBLIC_METHODS if not inspect.getdoc(getattr(fc.ChainCRF, name))] == []
 
 
-@pytest.mark.parametrize("name", sorted(set(PARAMETERS)))
-def test_parameter_of_chain_crf_is_documented(name: str) -> None:
-    assert mentioned(name)
+def test_parameters_of_chain_crf_are_documented() -> None:
+    assert [name for name in sorted(set(PARAMETERS)) if not mentioned(name)] == []
 
 
-@pytest.mark.parametrize("name", CHAIN)
-def test_function_of_the_chain_is_documented(name: str) -> None:
-    assert mentioned(name)
-    assert inspect.getdoc(getattr(chain, name))
+def test_functions_of_the_chain_are_documented() -> None:
+    assert [name for name in CHAIN if not mentioned(name)] == []
+    assert [name for name in CHAIN if not inspect.getdoc(getattr(chain, name))] == []

@@ -71,6 +71,7 @@ THREADS = [
         )
     ),
 ]
+WORKERS = int(os.environ.get("TEST_WORKERS", "2"))
 RED = 1  # pytest's status when tests ran and some failed; 2 and above mean that it broke down
 
 
@@ -97,7 +98,7 @@ def core() -> Iterator[Path]:
         "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG",
         f"-DPython_EXECUTABLE={sys.executable}",
     ]  # fmt: skip
-    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")
+    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(WORKERS))
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for command in (configure, [cmake, "--build", str(folder), "--parallel", jobs]):
@@ -125,9 +126,9 @@ def unnoticed(core: Path, name: str) -> str:
 def test_a_fault_in_any_kernel_turns_a_test_red(core: Path) -> None:
     """First that all pass while nothing sings: else red would say nothing about the canary."""
     tests = sorted({test for chosen in [*CANARIES.values(), THREADS] for test in chosen})
-    silent = run(core, "", tests, "-x", "-n", "2")
+    silent = run(core, "", tests, "-x", "-n", str(WORKERS))
     assert silent.returncode == 0, silent.stdout[-3000:]
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(WORKERS) as pool:
         problems = list(pool.map(lambda name: unnoticed(core, name), CANARIES))
     assert "".join(problems) == ""
     blind = THREADS
