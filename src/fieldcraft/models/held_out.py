@@ -12,6 +12,7 @@ from fieldcraft import design as design_
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex
+from fieldcraft.labels import encode_labels, label_names
 from fieldcraft.models.blocks import Predictor, Scorer
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.models.scored import Scored
@@ -52,8 +53,8 @@ class HeldOut:
         labels = labels_of(X, y)
         classes = structure.labels
         self.encoded = encode(X, encoder, grow=False, n_threads=structure.n_jobs)
-        self.names = [*classes, *sorted(set(design_.label_names(labels)) - set(classes))]
-        self.gold = design_.encode_labels(labels, self.names, self.encoded.offsets)
+        self.names = [*classes, *sorted(set(label_names(labels)) - set(classes))]
+        self.gold = encode_labels(labels, self.names, self.encoded.offsets)
         chosen = resolve_metric(metric, labels)
         self.metric, self._score = chosen.name, chosen.on_ids(self.names)
         self._structure, self._scorer, self._decoding = structure, scorer, decoding

@@ -20,6 +20,7 @@ from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.labels import declared_labels
 from fieldcraft.models.blocks import resolve_decoding
 from fieldcraft.models.held_out import HeldOut, weights_to_scorer
 from fieldcraft.models.inputs import encode, labels_of, weights_of
@@ -184,7 +185,7 @@ class Training:
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         """Names of the labels; a growing model keeps those that it knows at their places."""
         declared = None if self.growing else self.settings.labels
-        names = design_.declared_labels(declared, [*labels, [*classes]])
+        names = declared_labels(declared, [*labels, [*classes]])
         known = self.known.classes if self.growing and self.known else []
         return [*known, *(name for name in names if name not in known)]
 
@@ -253,7 +254,7 @@ class Training:
         encoded = encode(X, encoder, grow=True, n_threads=self.n_jobs)
         if encoded.offsets[-1] == 0:
             raise InputError("there is nothing to learn from: X holds no tokens")
-        encode_ = design_.encode_partial if self.objective.partial else design_.encode_labels
+        encode_ = encode_partial if self.objective.partial else encode_labels
         gold: Any = encode_(labels, self.classes, encoded.offsets)
         s = self.settings
         design = design_.build_design(

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from fieldcraft import ChainCRF
-from fieldcraft.design import build_design, encode_labels
+from fieldcraft.design import build_design
 from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import COLUMNS, FeatureIndex
+from fieldcraft.labels import encode_labels
 from fieldcraft.models.parameters import Parameters
 
 Key = tuple[str | None, int, int]  # attribute, previous label, label
