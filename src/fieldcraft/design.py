@@ -164,7 +164,7 @@ def build_design(
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
-    index = FeatureIndex(
+    index = FeatureIndex.from_columns(
         attribute, previous, label, template, count, family, windows_of(encoder), encoder.n_attributes
     )
     return Design(encoded, gold, index, partial)

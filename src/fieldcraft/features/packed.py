@@ -119,7 +119,7 @@ class PackedIndex:
             **{name: self._count(name) for name in COUNTS},
         }
         columns = {name: self.features(column) for name, column in columns.items()}
-        return FeatureIndex(**columns, windows=windows, n_attributes=self.n_attributes)
+        return FeatureIndex.from_columns(**columns, windows=windows, n_attributes=self.n_attributes)
 
     def _count(self, name: str) -> NDArray[np.int32]:
         if not self.counts:

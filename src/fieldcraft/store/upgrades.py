@@ -36,7 +36,7 @@ def _from_1(header: dict[str, Any], arrays: Arrays) -> Model:
     n_attributes = int(header["n_attributes"])
     if n_attributes > max(MOST_BUCKETS, sum(map(len, arrays.values()))):
         raise ValueError(f"{n_attributes} attributes are not there")
-    index = FeatureIndex(**columns, windows=windows, n_attributes=n_attributes)
+    index = FeatureIndex.from_columns(**columns, windows=windows, n_attributes=n_attributes)
     packed = PackedIndex.of(index, len(header["labels"]))
     counted = "index.count" in arrays
     raised = {f"index.{k}": v for k, v in packed.to_file(counts=counted).items()}
