@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.errors import InputError
+from fieldcraft.features.classes import Classes, with_classes
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.free import FreeFeatures
@@ -128,11 +129,13 @@ def build_design(
     *,
     features: str = "supported",
     min_count: int = 1,
+    structure: Classes | None = None,
 ) -> Design:
-    """Count what the corpus supports and lay the feature index over it.
+    """Count what the corpus supports and make the feature index of it.
 
     Partial labels support a configuration, and count it, wherever all of its labels are candidates;
-    a token of which nothing is known supports nothing.
+    a token of which nothing is known supports nothing. With a ``structure`` the features are those of its
+    parts and classes (features/classes.py); without one, those of a chain of plain labels.
     """
     rules = resolve_features(features)
     if not isinstance(min_count, (int, np.integer)) or min_count < 1:
@@ -144,12 +147,15 @@ def build_design(
         )
     templates = list(encoder.templates)
     of_attribute = encoder.attribute_template  # [A]
+    pairs = structure is None or "edge" in structure.parts
     if isinstance(gold, PartialLabels):
         labels, ptr, partial = gold.labels, gold.ptr, gold
         gold = partial.any()
     else:
         labels, ptr, partial = gold, None, None
     on_edge = np.array([t.part == "edge" for t in templates], np.uint8)[of_attribute]
+    if not pairs and on_edge.any():
+        raise _no_edges(structure, templates, of_attribute)
     attribute, previous, label, count, family = _core.count_features(
         native_tokens(encoded),
         encoder.n_attributes,
@@ -158,8 +164,8 @@ def build_design(
         ptr,
         n_labels,
         rules.all_states,
-        rules.all_transitions,
-        encoder.edge_bias,
+        rules.all_transitions and pairs,
+        encoder.edge_bias and pairs,
         0 if rules.all_states or rules.all_transitions else int(min_count),
     )
     template = np.full(len(label), -1, np.int32)
@@ -167,7 +173,15 @@ def build_design(
     index = FeatureIndex.from_columns(
         attribute, previous, label, template, count, family, windows_of(encoder), encoder.n_attributes
     )
-    return Design(encoded, gold, index, partial)
+    return Design(encoded, gold, index if structure is None else with_classes(index, structure), partial)
+
+
+def _no_edges(structure: Any, templates: list[TemplateLike], of_attribute: NDArray[np.int32]) -> InputError:
+    names = [templates[t].name for t in np.unique(of_attribute) if templates[t].part == "edge"]
+    return InputError(
+        f"the structure {structure.name} has no edges, which the template {names[0]!r} looks at; leave out "
+        "edge templates and edge_prefix"
+    )
 
 
 def windows_of(encoder: Encoder) -> NDArray[np.int32]:

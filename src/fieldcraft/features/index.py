@@ -179,7 +179,7 @@ class FeatureIndex:
         ``labels`` are the k columns of the configuration; ``codes`` is needed where this index has them.
         """
         asked: list[Column] = [attribute, *labels, *([] if codes is None else [codes])]
-        own, wanted = _keys(self._configuration(), asked)
+        own, wanted = row_keys(self._configuration(), asked)
         order = np.argsort(own, kind="stable")
         at = np.searchsorted(own, wanted, sorter=order)
         rows = order[np.minimum(at, len(own) - 1)] if len(own) else np.zeros(len(wanted), np.int64)
@@ -218,7 +218,7 @@ def _coded(index: FeatureIndex, parts: tuple[str, ...]) -> FeatureIndex:
     return replace(index, parts=parts, codes=number[index.part])
 
 
-def _keys(own: list[Column], asked: list[Column]) -> tuple[Rows, Rows]:
+def row_keys(own: list[Column], asked: list[Column]) -> tuple[Rows, Rows]:
     """One number per row of either table; equal numbers mean equal rows."""
     if len(own) != len(asked):
         raise ValueError(f"features of {len(own)} columns compared with {len(asked)} columns")

@@ -141,13 +141,14 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
     weights = arrays["weights"]
     if weights.dtype not in (np.float32, np.float64):
         raise ValueError(f"weights of type {weights.dtype}")
-    parameters = Parameters(encoder, packed, weights.astype(np.float64, copy=False))
     for name in PARAMETERS:
         setattr(model, name, header["parameters"][name])
     for name in LATER:
         setattr(model, name, header["parameters"].get(name))
     model.tokenizer = restore_tokenizer(header["parameters"].get("tokenizer", "words"))
     _restore_settings(model, encoder, header)
+    placed = weights.astype(np.float64, copy=False)
+    parameters = Parameters(encoder, packed, placed, model.structure_for(labels))
     training = header.get("training") or {}
     if training:
         log = training.pop("training_log_")
@@ -155,7 +156,7 @@ def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
         vars(model).update({name: training[name] for name in TRAINING})
     model.source_, model.provenance_ = header.get("source"), dict(header.get("provenance") or {})
     voting = _under("voters.", arrays)
-    voters = Voters(packed, voting["votes"], voting["weights"]) if voting else None
+    voters = Voters(parameters.scoring, voting["votes"], voting["weights"]) if voting else None
     model._settle(parameters, labels, voters)
 
 

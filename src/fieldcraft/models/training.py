@@ -20,7 +20,7 @@ from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.labels import declared_labels
+from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
 from fieldcraft.models.held_out import HeldOut, weights_to_scorer
 from fieldcraft.models.inputs import encode, labels_of, weights_of
@@ -246,7 +246,7 @@ class Training:
 
     def _trained(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> Trained:
         release_memory()
-        parameters = Parameters.of(encoder, index, outcome.weights, len(self.classes))
+        parameters = Parameters.of(encoder, index, outcome.weights, self.settings.structure_for(self.classes))
         names = self.objective, self.optimiser, self.prior
         return Trained(parameters, self.classes, outcome, *names, self.provenance)
 

@@ -143,7 +143,7 @@ def test_weights_align_with_features() -> None:
     assert crf.weights_[row] > 0.1
     weights = np.zeros(len(index))
     weights[row] = 2.0
-    crf._settle(Parameters.of(crf.encoder_, index, weights, len(crf.classes_)), crf.classes_.tolist())
+    crf._settle(Parameters.of(crf.encoder_, index, weights, crf._parameters.structure), crf.classes_.tolist())
     (p,) = crf.predict_proba([[["a"]]])
     assert p[0, 0] == pytest.approx(1 / (1 + np.exp(-2.0)), rel=1e-12)
 
