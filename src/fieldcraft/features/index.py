@@ -158,9 +158,7 @@ class FeatureIndex:
     def append(self, other: FeatureIndex) -> FeatureIndex:
         """This index followed by the rows of ``other`` that it does not have yet."""
         own, other = _alike(self, other)
-        fresh = other.take(
-            np.flatnonzero(own.rows_of(other.attribute, *other.labels.T, codes=other.codes) < 0)
-        )
+        fresh = other.take(np.flatnonzero(other.rows_in(own) < 0))
         codes = None
         if own.codes is not None and fresh.codes is not None:
             codes = np.concatenate([own.codes, fresh.codes])
@@ -172,6 +170,11 @@ class FeatureIndex:
             parts=own.parts,
             codes=codes,
         )
+
+    def rows_in(self, other: FeatureIndex) -> Rows:
+        """[F] where each feature of this index is in another one, -1 where it is not."""
+        own, other = _alike(self, other)
+        return other.rows_of(own.attribute, *own.labels.T, codes=own.codes)
 
     def rows_of(self, attribute: Ints, *labels: Ints, codes: Codes | None = None) -> Rows:
         """Where each of these features is in this index, -1 where it is not.

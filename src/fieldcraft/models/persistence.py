@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, fields
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from fieldcraft.store.files import FORMAT, is_plain, name_of, read_arrays, write
 from fieldcraft.store.state_spaces import pack_states, unpack_states
 from fieldcraft.store.upgrades import upgrade
 from fieldcraft.structures.states import StateSpace
+
+if TYPE_CHECKING:
+    from fieldcraft.models.chain import ChainCRF
 
 Arrays = dict[str, NDArray[Any]]
 # Parameters that the header has in groups of their own, and those that belong to a session, not to a model.
@@ -88,7 +91,7 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
             "import the package that registers it first"
         )
     try:
-        model = kind()
+        model: ChainCRF = kind()  # or another kind with the same answers
         header, arrays = upgrade(header, arrays)
         _unpack_parameters(model, header, arrays)
         _unpack(model, header, arrays)

@@ -195,7 +195,8 @@ class Training:
         if self.known is not None and self.growing:
             weights[: len(self.known.parameters.weights)] = self.known.parameters.weights
         elif self.known is not None and self.settings.warm_start:
-            weights = weights_for(self.known.parameters, self.known.classes, encoder, index, self.classes)
+            structure = self.settings.structure_for(self.classes)
+            weights = weights_for(self.known.parameters, encoder, index, structure)
         return weights
 
     def _penalty(self, encoder: design_.Encoder, index: FeatureIndex) -> Prior:
@@ -258,7 +259,13 @@ class Training:
         gold: Any = encode_(labels, self.classes, encoded.offsets)
         s = self.settings
         design = design_.build_design(
-            encoder, encoded, gold, len(self.classes), features=s.features, min_count=s.min_count
+            encoder,
+            encoded,
+            gold,
+            len(self.classes),
+            features=s.features,
+            min_count=s.min_count,
+            structure=s.structure_for(self.classes),
         )
         if self.known is not None and self.growing:
             design = replace(design, index=grown(self.known.parameters.index, design.index))

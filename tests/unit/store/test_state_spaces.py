@@ -14,6 +14,7 @@ from fieldcraft.design import build_design, make_encoder
 from fieldcraft.errors import FieldcraftError, ModelFileError
 from fieldcraft.labels import encode_labels
 from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.warm_start import weights_for
 from fieldcraft.store.files import read_arrays, write_arrays
 from fieldcraft.structures.states import StateSpace
 
@@ -74,6 +75,51 @@ def test_files_and_pickles(encoder: dict[str, Any], tmp_path: Path) -> None:
         for name in ("sources", "targets", "starts", "stops", "label_of", "node_class", "edge_class"):
             np.testing.assert_array_equal(getattr(copied.states, name), getattr(crf.states, name))
         assert copied.states.names == LABELS
+
+
+def trained(states: Any, **options: Any) -> fc.ChainCRF:
+    return fc.ChainCRF(
+        states=states,
+        edge_prefix="e|",
+        objective="marginal_likelihood",
+        optimiser=fc.LBFGS(max_iterations=200, tolerance=1e-8),
+        n_jobs=1,
+        **options,
+    ).fit(X, Y)
+
+
+def test_training(tmp_path: Path) -> None:
+    """A model over tied states trains, and what is loaded goes on where it stopped."""
+    crf = trained(tied())
+    index = crf.features_
+    assert set(index.label[~index.is_edge].tolist()) == {0, 1}
+    assert set(index.previous[index.is_edge].tolist()) == {0, 1, 2, 3}
+    structure = crf._parameters.structure
+    potentials = crf._parameters.scorer.potentials(crf.encoder_.encode(X, grow=False))
+    labels = structure.label_of[structure.argmax(potentials)[0]]
+    assert [LABELS[y] for y in labels] == [label for sequence in Y for label in sequence]
+    crf.save(tmp_path / "model.fc", zeros=True)
+    loaded = fc.load(tmp_path / "model.fc")
+    assert answers(loaded) == answers(crf)
+    loaded.warm_start = True
+    value = loaded.objective_value_
+    loaded.fit(X, Y)
+    assert loaded.objective_value_ == pytest.approx(value, rel=1e-9)
+    assert all(record.objective <= value * (1 + 1e-9) for record in loaded.training_log_)
+    assert loaded.partial_fit(X[:1], Y[:1]).features_.digest == index.digest
+
+
+def test_a_warm_start_with_other_states() -> None:
+    """What the classes of another state space learnt is of no use: training begins anew."""
+    crf = trained(tied())
+    plain = trained("labels")
+    for before, after in (("labels", tied()), (tied(), "labels")):
+        known = crf if isinstance(before, StateSpace) else plain
+        structure = fc.ChainCRF(states=after).structure_for(LABELS)
+        other = plain if known is crf else crf
+        assert not weights_for(known._parameters, other.encoder_, other.features_, structure).any()
+        same = weights_for(known._parameters, known.encoder_, known.features_, known._parameters.structure)
+        np.testing.assert_array_equal(same, known.weights_)
 
 
 def test_a_plain_space_is_stored_as_labels(tmp_path: Path) -> None:
