@@ -34,12 +34,14 @@ class Classes(Protocol):
     def parts(self) -> tuple[str, ...]: ...
     @property
     def labels(self) -> tuple[str, ...]: ...
+    @property
+    def is_plain(self) -> bool: ...
     def label_classes(self) -> Mapping[str, tuple[Ints, Ints]]: ...
 
 
 def names_labels(structure: Classes) -> bool:
     """Do the numbers in the feature index of this structure stand for labels."""
-    return all(np.array_equal(*tables) for tables in structure.label_classes().values())
+    return structure.is_plain or all(np.array_equal(*pair) for pair in structure.label_classes().values())
 
 
 def with_classes(index: FeatureIndex, structure: Classes) -> FeatureIndex:
@@ -47,9 +49,9 @@ def with_classes(index: FeatureIndex, structure: Classes) -> FeatureIndex:
 
     What cannot occur, such as a transition that a state space forbids, has no feature.
     """
-    tables, n_labels = structure.label_classes(), len(structure.labels)
-    if all(len(a) == n_labels ** a.shape[1] and np.array_equal(a, b) for a, b in tables.values()):
+    if structure.is_plain:
         return index
+    tables = structure.label_classes()
     lost = len(index) - sum(np.count_nonzero(index.belongs_to(part)) for part in tables)
     if lost:
         raise InputError(
@@ -60,6 +62,19 @@ def with_classes(index: FeatureIndex, structure: Classes) -> FeatureIndex:
     rows, labels = (np.concatenate(columns, axis=-1) for columns in zip(*blocks))
     order = np.argsort(rows, kind="stable")
     return _merged(replace(index.take(rows[order]), labels=np.take(labels, order, axis=1).T))
+
+
+def with_labels(index: FeatureIndex, structure: Classes) -> FeatureIndex:
+    """The same features with labels in place of classes: for a class with several, its first."""
+    if names_labels(structure):
+        return index
+    columns = index.labels.T.copy()  # [k, F]
+    for part, (labels, numbers) in structure.label_classes().items():
+        mine, k = np.flatnonzero(index.belongs_to(part)), labels.shape[1]
+        known, asked = row_keys(list(numbers.T), [column[mine] for column in index.labels.T[-k:]])
+        order = np.argsort(known, kind="stable")
+        columns[-k:, mine] = labels[order[np.searchsorted(known, asked, sorter=order)]].T
+    return replace(index, labels=columns.T)
 
 
 def _expanded(index: FeatureIndex, part: str, labels: Ints, numbers: Ints) -> tuple[Rows, Ints]:

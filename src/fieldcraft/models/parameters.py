@@ -74,7 +74,7 @@ class Scoring:
 
 def is_native(structure: Structure) -> bool:
     """Does the core compute the potentials: those of a chain of plain labels."""
-    return isinstance(structure, LinearChain) and structure.states.is_plain
+    return isinstance(structure, LinearChain) and structure.is_plain
 
 
 def n_numbers(structure: Structure) -> int:

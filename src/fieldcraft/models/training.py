@@ -19,6 +19,7 @@ from fieldcraft import design as design_
 from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
+from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
@@ -202,7 +203,8 @@ class Training:
     def _penalty(self, encoder: design_.Encoder, index: FeatureIndex) -> Prior:
         """The prior with a number for every weight, around what is known already."""
         names = Names(self.classes, [template.name for template in encoder.templates])
-        prior: Prior = self.prior.resolved(index, names)
+        named = with_labels(index, self.settings.structure_for(self.classes))
+        prior: Prior = self.prior.resolved(named, names)
         if self.known is not None and self.growing:
             counts = information(self.known.parameters.index, len(index))
             prior = prior.centred(self._start(encoder, index), counts)

@@ -158,6 +158,10 @@ class LinearChain(Structure):
         later[offsets[:-1][np.diff(offsets) > 0]] = False
         return later
 
+    @property
+    def is_plain(self) -> bool:
+        return self.states.is_plain
+
     def label_classes(self) -> Mapping[str, tuple[Ints, Ints]]:
         s = self.states
         if s.is_plain:

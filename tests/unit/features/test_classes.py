@@ -10,7 +10,7 @@ import pytest
 
 from fieldcraft.design import Encoder, build_design, make_encoder
 from fieldcraft.errors import InputError
-from fieldcraft.features.classes import names_labels, with_classes
+from fieldcraft.features.classes import names_labels, with_classes, with_labels
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import encode_labels
 from fieldcraft.models.parameters import Parameters
@@ -84,10 +84,31 @@ def test_features_of_classes(seed: int, features: str, *, tie: bool) -> None:
     assert not names_labels(LinearChain(states))
 
 
+@pytest.mark.parametrize("tie", [False, True], ids=["own", "tied"])
+def test_classes_as_labels(*, tie: bool) -> None:
+    """The labels of a class are those of its first state or transition, in the order of labels."""
+    states = space(1, tie=tie)
+    _, index = design_index(LinearChain(states), features="all")
+    named = with_labels(index, LinearChain(states))
+    nodes: dict[int, int] = {}
+    for c, y in zip(states.node_class.tolist(), states.label_of.tolist()):
+        nodes[c] = min(nodes.get(c, y), y)
+    pairs: dict[tuple[int, ...], tuple[int, int]] = {}
+    for s, t, c in zip(states.sources, states.targets, states.edge_class):
+        labels = (int(states.label_of[s]), int(states.label_of[t]))
+        key = tuple(states.edge_labels[c].tolist())
+        pairs[key] = min(pairs.get(key, labels), labels)
+    for x, y, before, label in zip(index.previous, index.label, named.previous, named.label):
+        expected = (-1, nodes[int(y)]) if x < 0 else pairs[int(x), int(y)]
+        assert (before, label) == expected
+    assert named.attribute is index.attribute
+
+
 def test_plain_labels_stay_as_they_are() -> None:
     _, index = design_index()
     chain = LinearChain(StateSpace.labels(LABELS))
     assert with_classes(index, chain) is index
+    assert with_labels(index, chain) is index
     assert names_labels(chain)
 
 

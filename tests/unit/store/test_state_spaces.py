@@ -109,6 +109,22 @@ def test_training(tmp_path: Path) -> None:
     assert loaded.partial_fit(X[:1], Y[:1]).features_.digest == index.digest
 
 
+def test_inspection_names_labels() -> None:
+    """Features of classes are shown with the labels of these; of several transitions the largest weight."""
+    crf = trained(tied())
+    found = crf.inspect(top=50)
+    named = [*found.top.positive, *found.top.negative]
+    assert {(feature.previous, feature.label) for feature in named} >= {(None, "N"), (None, "V"), ("N", "V")}
+    assert {feature.label for feature in named} == set(LABELS)
+    assert found.transitions.shape == (2, 2)
+    index, label_of = crf.features_, crf.states.label_of
+    pairs = (index.attribute < 0) & (label_of[index.previous] == 1) & (label_of[index.label] == 0)
+    assert pairs.sum() == 3  # one of the four is forbidden
+    assert found.transitions[1, 0] == crf.weights_[pairs].max()
+    only = crf.inspect(top=50, label="V")
+    assert 0 < only.n_matching < found.n_matching
+
+
 def test_a_warm_start_with_other_states() -> None:
     """What the classes of another state space learnt is of no use: training begins anew."""
     crf = trained(tied())
