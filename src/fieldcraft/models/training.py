@@ -23,9 +23,9 @@ from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
-from fieldcraft.models.held_out import HeldOut, weights_to_scorer
+from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import encode, labels_of, weights_of
-from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.parameters import Parameters, Scoring
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
@@ -277,9 +277,9 @@ class Training:
 
     def held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
         """What scores weights on data that they are not learnt from."""
-        scorer = weights_to_scorer(index, len(self.classes))
         s = self.settings
         structure = s.structure_for(self.classes)
+        scorer = Scoring.of(index, structure).scorer_of
         return HeldOut(encoder, structure, scorer, X, y, metric=s.metric, decoding=s.decoding)
 
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
