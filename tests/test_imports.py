@@ -21,7 +21,7 @@ NATIVE = ROOT / "native"
 
 ORDER = [
     *("errors", "threads"),  # open to all
-    *("corpus", "features", "design", "potentials", "structures"),
+    *("corpus", "features", "labels", "design", "potentials", "structures"),
     *("objectives", "priors", "problems", "optimisers", "evaluation", "store", "inspection", "models"),
     *("pools", "tuning", "compat", "cli", "serve", "__main__"),
 ]
@@ -105,7 +105,7 @@ def test_only_some_call_the_core() -> None:
 
 
 # Optimisers see the data through the protocols of problems/ alone.
-OPTIMISERS_DO_WITHOUT = {"corpus", "features", "design", "potentials", "structures"}
+OPTIMISERS_DO_WITHOUT = {"corpus", "features", "labels", "design", "potentials", "structures"}
 
 
 def test_optimisers_know_no_structure() -> None:

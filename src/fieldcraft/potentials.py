@@ -5,14 +5,15 @@
 
 Two ways lead from weights to potentials. ``ChainWeights`` scores chains of plain labels natively, sequence
 by sequence. ``FeatureTable`` serves every structure: for each part (node, edge …) a sparse map from weights
-to one number per position and label configuration, with its adjoint, block by block.
+to one number per position and label configuration, with its adjoint, block by block; ``TableWeights`` scores
+with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,6 +147,29 @@ class FeatureTable:
     def potentials(self, weights: Floats, encoded: Encoded) -> Parts:
         """One number per row and configuration class of a batch."""
         return BlockMap(self, encoded, {}).apply(weights)
+
+
+class Expanding(Protocol):
+    """What turns numbers per label configuration into potentials (structures/structure.py)."""
+
+    def configurations(self) -> Mapping[str, Ints]: ...
+    def expand(self, classes: Parts) -> Parts: ...
+
+
+class TableWeights:
+    """A feature table with weights, ready for scoring on a structure; threads may share it."""
+
+    def __init__(self, table: FeatureTable, weights: Floats, structure: Expanding) -> None:
+        self._table, self._weights, self._structure = table, weights, structure
+
+    @classmethod
+    def of(cls, index: FeatureIndex, weights: Floats, structure: Expanding) -> TableWeights:
+        """From an index and weights in its order."""
+        return cls(FeatureTable(index, structure.configurations()), weights, structure)
+
+    def potentials(self, encoded: Encoded) -> Parts:
+        """The potentials of a batch."""
+        return self._structure.expand(self._table.potentials(self._weights, encoded))
 
 
 class BlockMap:

@@ -108,7 +108,8 @@ def test_weights_of_500(crf: ChainCRF, size: float) -> None:
     hard = ChainCRF(optimiser=LBFGS(max_iterations=1)).fit(X, Y)
     weights = size * rng.choice([-1.0, 1.0], size=len(hard.weights_))
     hard._settle(
-        Parameters.of(hard.encoder_, hard.features_, weights, len(hard.classes_)), hard.classes_.tolist()
+        Parameters.of(hard.encoder_, hard.features_, weights, hard._parameters.structure),
+        hard.classes_.tolist(),
     )
     batch: list[Any] = [X[1] * 7, X[0]]
     for p in hard.predict_proba(batch):

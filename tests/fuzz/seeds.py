@@ -9,12 +9,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import fieldcraft as fc
 
-FORMAT_1 = Path(__file__).parents[1] / "unit" / "store" / "format1"
+STORE = Path(__file__).parents[1] / "unit" / "store"
+OLD = {"1": STORE / "format1", "2": STORE / "format2"}
 WORDS = [["The", "old", "Dog"], ["A", "cat", "runs", "in", "New", "York"], ["dogs", "Über-Straße"], ["X1"]]
 Y = [["D", "A", "N"], ["D", "N", "V", "P", "B-L", "I-L"], ["N", "N"], ["N"]]
 FREE: list[Any] = [[[f"w={w}", f"p={w[:1]}", "é"] for w in s] for s in WORDS]
+MATRICES = [np.ones((len(s), 3)) for s in WORDS]
 VALUED: list[Any] = [[{"w": w, "n": len(w) / 2, "in": {"deep": [w[:1], w[-1:]]}} for w in s] for s in WORDS]
 
 FIELDCRAFT = """word[-2..1]
@@ -64,6 +68,18 @@ def _sparse(path: Path) -> None:
     ).save(path)
 
 
+def _states(path: Path) -> None:
+    """A state space of two states for each label, which share node weights."""
+    names = sorted({label for labels in Y for label in labels})
+    label_of = np.repeat(np.arange(len(names)), 2)
+    S = len(label_of)
+    pairs = np.stack(np.indices((S, S)), axis=-1).reshape(-1, 2)[1:]
+    ones = np.ones(S, bool)
+    space = fc.StateSpace(S, *pairs.T, ones, ones, label_of, tuple(names), node_class=label_of)
+    crf = fc.ChainCRF(states=space, objective="marginal_likelihood", n_jobs=1, edge_prefix="p=")
+    crf.set_params(optimiser=fc.LBFGS(max_iterations=2)).fit(FREE, Y).save(path)
+
+
 MODELS: dict[str, tuple[Callable[[Path], None], Any]] = {
     "free": (_model(FREE, edge_prefix="p="), FREE),
     "valued": (_model(VALUED, compact=True), VALUED),
@@ -73,19 +89,22 @@ MODELS: dict[str, tuple[Callable[[Path], None], Any]] = {
     "wapiti": (_model(WORDS, templates=WAPITI), WORDS),
     "hashed_templates": (_model(WORDS, templates=FIELDCRAFT, gazetteers=[places()], hash_size=50), WORDS),
     "sparse": (_sparse, WORDS),
+    "states": (_states, FREE),
 }
 
 
 def write_models(folder: Path, wanted: Iterable[str] = tuple(MODELS)) -> None:
-    """Model files, one per name: today's that are wanted, and those of format 1."""
+    """Model files, one per name: today's that are wanted, and those of earlier formats."""
     for name in MODELS.keys() & set(wanted):
         MODELS[name][0](folder / f"{name}.fc")
-    for path in sorted(FORMAT_1.glob("*.fc")):
-        (folder / f"1_{path.name}").write_bytes(path.read_bytes())
+    for number, old in OLD.items():
+        for path in sorted(old.glob("*.fc")):
+            (folder / f"{number}_{path.name}").write_bytes(path.read_bytes())
 
 
 def input_of(name: str) -> Any:
     """Sequences that the model of that name can be asked about."""
-    if name.startswith("1_"):
-        return WORDS if "templates" in name else VALUED if "valued" in name else FREE
+    if name[:2] in ("1_", "2_"):
+        old = {"templates": WORDS, "valued": VALUED, "matrices": MATRICES}
+        return next((X for word, X in old.items() if word in name), FREE)
     return MODELS[name][1]

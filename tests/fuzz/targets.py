@@ -11,7 +11,8 @@ from pathlib import Path
 
 from fuzz import contract, mutations, seeds
 
-MODELS = [*seeds.MODELS, *(f"1_{p.stem}" for p in sorted(seeds.FORMAT_1.glob("*.fc")))]
+OLD = [f"{number}_{p.stem}" for number, old in seeds.OLD.items() for p in sorted(old.glob("*.fc"))]
+MODELS = [*seeds.MODELS, *OLD]
 TARGETS = [
     *(f"models/{name}" for name in MODELS),
     *(f"templates/{name}" for name in seeds.TEMPLATES),

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from fieldcraft.corpus import Corpus, schemes
-from fieldcraft.design import label_names
+from fieldcraft.labels import label_names
 from fieldcraft.models.progress import Progress
 from fieldcraft.optimisers.loop import Record
 

@@ -1,22 +1,30 @@
 """The feature index: one row per weight, every column a NumPy array.
 
-A feature is an attribute (or nothing) together with a label configuration; it owns one weight. Masks
-and vectors over this table are how experts, priors and inspection speak of weights.
+A feature is an attribute (or nothing) together with a label configuration: the part that it belongs to and
+the labels that it asks for. It owns one weight. Masks and vectors over this table are how experts, priors and
+inspection refer to weights.
 
-Layout: all columns have length F, the number of weights. Rows never move: an index grows only by
-appending, so ids stay valid.
+Layout: all columns have length F, the number of weights. ``labels`` [F, k] is stored column by column, so
+that ``previous`` and ``label`` are contiguous views. A part with fewer than k labels uses the last columns;
+the others are -1. Rows never move: an index grows only by appending, so ids stay valid.
+
+Where a state space ties weights, the numbers in ``labels`` are those of its classes (structures/states.py).
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
+Codes = NDArray[np.uint8]
+Column = Ints | Codes
+Rows = NDArray[np.int64]
+BY_LENGTH = ("node", "edge")  # the parts of features with one label and with two
 
 
 @dataclass(frozen=True)
@@ -26,34 +34,93 @@ class FeatureIndex:
     Parameters
     ----------
     attribute : id of the attribute, -1 for features without one (label pairs)
-    previous : previous label, -1 for features of the current label only
-    label : current label
+    labels : [F, k] label configuration, column by column; unused leading columns are -1
     template : number of the template that yields the attribute, -1 without attribute
-    count : training positions where the feature holds
-    family : training positions where its observation holds, whatever the labels
+    count : training positions where the feature occurs
+    family : training positions where its observation occurs, whatever the labels
     windows : [templates, 2] first and last offset that each template looks at
+    n_attributes : number of attributes, also of those without a feature
+    parts : names of the parts
+    codes : uint8 [F] number of each feature's part; None where the number of labels tells it: features with n
+        labels belong to ``parts[n - 1]``
     """
 
     attribute: Ints
-    previous: Ints
-    label: Ints
+    labels: Ints
     template: Ints
     count: Ints
     family: Ints
     windows: Ints
     n_attributes: int
+    parts: tuple[str, ...] = field(default=BY_LENGTH)
+    codes: Codes | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if not self.labels.flags.f_contiguous:
+            object.__setattr__(self, "labels", np.asfortranarray(self.labels))
+
+    @classmethod
+    def from_columns(
+        cls,
+        attribute: Ints,
+        previous: Ints,
+        label: Ints,
+        template: Ints,
+        count: Ints,
+        family: Ints,
+        windows: Ints,
+        n_attributes: int,
+    ) -> FeatureIndex:
+        """An index of nodes and edges: ``previous`` is -1 for features of the current label only."""
+        labels = np.stack([previous, label]).T
+        return cls(attribute, labels, template, count, family, windows, n_attributes)
 
     def __len__(self) -> int:
-        return len(self.label)
+        return len(self.attribute)
+
+    @property
+    def label(self) -> Ints:
+        """[F] the current label: the last one of the configuration."""
+        return self.labels[:, -1]
+
+    @property
+    def previous(self) -> Ints:
+        """[F] the label before it, -1 for features of the current label only."""
+        return self.labels[:, -2] if self.labels.shape[1] > 1 else np.full(len(self), -1, np.int32)
+
+    @property
+    def part(self) -> Codes:
+        """[F] number of each feature's part in ``parts``."""
+        if self.codes is not None:
+            return self.codes
+        return np.maximum(self._n_labels() - 1, 0).astype(np.uint8)
+
+    def _n_labels(self) -> NDArray[np.int8]:
+        """[F] how many labels each feature asks for."""
+        n = np.zeros(len(self), np.int8)
+        for column in self.labels.T:
+            n += column >= 0
+        return n
+
+    def belongs_to(self, part: str) -> NDArray[np.bool_]:
+        """[F] is the feature one of this part: "node", "edge" …"""
+        if part not in self.parts:
+            return np.zeros(len(self), bool)
+        return np.asarray(self.part == self.parts.index(part))
+
+    @property
+    def is_edge(self) -> NDArray[np.bool_]:
+        """[F] does the feature look at the previous label."""
+        return self.previous >= 0
 
     @cached_property
     def window(self) -> Ints:
         """[F, 2] first and last position, relative to the token, that a feature looks at."""
-        pairs = np.where(self.previous >= 0, -1, 0).astype(np.int32)  # [F] labels it looks at
+        before = 1 - np.maximum(self._n_labels(), 1).astype(np.int32)  # [F] the first label it looks at
         seen = np.zeros((len(self), 2), np.int32)
         observed = self.template >= 0
         seen[observed] = self.windows[self.template[observed]]
-        seen[:, 0] = np.where(observed, np.minimum(seen[:, 0], pairs), pairs)
+        seen[:, 0] = np.where(observed, np.minimum(seen[:, 0], before), before)
         seen[:, 1] = np.where(observed, np.maximum(seen[:, 1], 0), 0)
         return seen
 
@@ -61,28 +128,28 @@ class FeatureIndex:
     def digest(self) -> str:
         """Equal digests mean the same features in the same order."""
         hasher = hashlib.sha256(str(self.n_attributes).encode())
-        for column in (self.attribute, self.previous, self.label, self.template):
-            hasher.update(np.ascontiguousarray(column).tobytes())
+        if self.codes is not None:
+            hasher.update(repr(self.parts).encode())
+        for column in (*self._configuration(), self.template):
+            hasher.update(np.ascontiguousarray(column).data)
         return hasher.hexdigest()
 
-    @property
-    def labels(self) -> Ints:
-        """[F, 2] label configuration of each feature: previous label (-1 for none) and label."""
-        return np.stack([self.previous, self.label], axis=1)
-
-    def belongs_to(self, part: str) -> NDArray[np.bool_]:
-        """[F] is the feature one of this part: "node" or "edge"."""
-        return self.is_edge if part == "edge" else ~self.is_edge
-
-    @property
-    def is_edge(self) -> NDArray[np.bool_]:
-        """[F] does the feature look at the previous label."""
-        return self.previous >= 0
+    def _configuration(self) -> list[Column]:
+        """The columns that tell features apart."""
+        return [self.attribute, *self.labels.T, *([] if self.codes is None else [self.codes])]
 
     def select(self, mask: NDArray[np.bool_]) -> FeatureIndex:
-        """The rows where ``mask`` holds."""
-        kept = {name: getattr(self, name)[mask] for name in COLUMNS}
-        return FeatureIndex(**kept, windows=self.windows, n_attributes=self.n_attributes)
+        """The rows where ``mask`` is True."""
+        return self.take(np.flatnonzero(mask))
+
+    def take(self, rows: Rows) -> FeatureIndex:
+        """These rows, in this order."""
+        return replace(
+            self,
+            **{name: getattr(self, name)[rows] for name in SINGLE},
+            labels=np.take(self.labels.T, rows, axis=1).T,
+            codes=None if self.codes is None else self.codes[rows],
+        )
 
     def with_attributes(self, attribute: Ints, n_attributes: int) -> FeatureIndex:
         """The same features of attributes that are numbered in another way."""
@@ -90,33 +157,82 @@ class FeatureIndex:
 
     def append(self, other: FeatureIndex) -> FeatureIndex:
         """This index followed by the rows of ``other`` that it does not have yet."""
-        fresh = self.rows_of(other.attribute, other.previous, other.label) < 0
-        joined = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)[fresh]]) for name in COLUMNS
-        }
-        n_attributes = max(self.n_attributes, other.n_attributes)
-        return FeatureIndex(**joined, windows=other.windows, n_attributes=n_attributes)
+        own, other = _alike(self, other)
+        fresh = other.take(np.flatnonzero(other.rows_in(own) < 0))
+        codes = None
+        if own.codes is not None and fresh.codes is not None:
+            codes = np.concatenate([own.codes, fresh.codes])
+        return FeatureIndex(
+            **{name: np.concatenate([getattr(own, name), getattr(fresh, name)]) for name in SINGLE},
+            labels=np.concatenate([own.labels.T, fresh.labels.T], axis=1).T,
+            windows=other.windows,
+            n_attributes=max(self.n_attributes, other.n_attributes),
+            parts=own.parts,
+            codes=codes,
+        )
 
-    def rows_of(self, attribute: Ints, previous: Ints, label: Ints) -> NDArray[np.int64]:
-        """Where each of these configurations stands in this index, -1 where it does not."""
-        labels = [column.max(initial=-1) for column in (self.label, self.previous, label, previous)]
-        width = np.uint64(max(labels) + 2)
+    def rows_in(self, other: FeatureIndex) -> Rows:
+        """[F] where each feature of this index is in another one, -1 where it is not."""
+        own, other = _alike(self, other)
+        return other.rows_of(own.attribute, *own.labels.T, codes=own.codes)
 
-        def packed(a: Ints, x: Ints, y: Ints) -> NDArray[np.uint64]:
-            a, x, y = ((column + np.int64(1)).astype(np.uint64) for column in (a, x, y))
-            return (a * width + x) * width + y  # type: ignore[no-any-return]
+    def rows_of(self, attribute: Ints, *labels: Ints, codes: Codes | None = None) -> Rows:
+        """Where each of these features is in this index, -1 where it is not.
 
-        own, wanted = packed(self.attribute, self.previous, self.label), packed(attribute, previous, label)
+        ``labels`` are the k columns of the configuration; ``codes`` is needed where this index has them.
+        """
+        asked: list[Column] = [attribute, *labels, *([] if codes is None else [codes])]
+        own, wanted = row_keys(self._configuration(), asked)
         order = np.argsort(own, kind="stable")
         at = np.searchsorted(own, wanted, sorter=order)
         rows = order[np.minimum(at, len(own) - 1)] if len(own) else np.zeros(len(wanted), np.int64)
-        found = own[rows] == wanted if len(own) else np.zeros(len(wanted), bool)
-        return np.where(found, rows, -1)
+        known = own[rows] == wanted if len(own) else np.zeros(len(wanted), bool)
+        return np.where(known, rows, -1)
 
     def keys(self) -> NDArray[np.void]:
-        """[F] one comparable value per feature: attribute, previous and current label."""
-        rows = np.stack([self.attribute, self.previous, self.label], axis=1)
-        return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * 3))).ravel()
+        """[F] one comparable value per feature: its attribute and label configuration."""
+        rows = np.stack([column.astype(np.int32) for column in self._configuration()], axis=1)
+        return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
 
 
+SINGLE = ("attribute", "template", "count", "family")
 COLUMNS = ("attribute", "previous", "label", "template", "count", "family")
+
+
+def _alike(a: FeatureIndex, b: FeatureIndex) -> tuple[FeatureIndex, FeatureIndex]:
+    """Both with as many label columns and with the same table of parts."""
+    k = max(a.labels.shape[1], b.labels.shape[1])
+    if a.parts == b.parts and (a.codes is None) == (b.codes is None):
+        return _widened(a, k), _widened(b, k)
+    parts = tuple(dict.fromkeys([*a.parts, *b.parts]))
+    return _widened(_coded(a, parts), k), _widened(_coded(b, parts), k)
+
+
+def _widened(index: FeatureIndex, k: int) -> FeatureIndex:
+    missing = k - index.labels.shape[1]
+    if not missing:
+        return index
+    blank = np.full((missing, len(index)), -1, np.int32)
+    return replace(index, labels=np.concatenate([blank, index.labels.T]).T)
+
+
+def _coded(index: FeatureIndex, parts: tuple[str, ...]) -> FeatureIndex:
+    number = np.array([parts.index(name) for name in index.parts], np.uint8)
+    return replace(index, parts=parts, codes=number[index.part])
+
+
+def row_keys(own: list[Column], asked: list[Column]) -> tuple[Rows, Rows]:
+    """One number per row of either table; equal numbers mean equal rows."""
+    if len(own) != len(asked):
+        raise ValueError(f"features of {len(own)} columns compared with {len(asked)} columns")
+    n, total = len(own[0]), 1  # all numbers so far are below the total
+    keys = np.zeros(n + len(asked[0]), np.int64)
+    for left, right in zip(own, asked):
+        column = np.concatenate([left, right]).astype(np.int64) + 1
+        width = int(column.max(initial=0)) + 1
+        if total * width >= 1 << 62:
+            distinct, keys = np.unique(keys, return_inverse=True)
+            total = len(distinct)
+        keys = keys * width + column
+        total *= width
+    return keys[:n], keys[n:]

@@ -1,4 +1,4 @@
-"""The feature index as it is scored and stored: in order, each number in as few bytes as it needs.
+"""A feature index of nodes and edges as it is scored and stored: in order, in as few bytes as it needs.
 
 Label pairs stand first, then the features of attribute 0, 1, 2 …, those of nodes before those of edges
 (native/packed.hpp has the arrays). Counts, nearly all of them small, are bytes with a list of exceptions.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,9 @@ COUNTS = ("count", "family")
 
 @dataclass(frozen=True)
 class PackedIndex:
-    """The features of a model over ``n_states`` labels; arrays may be parts of a mapped file."""
+    """Node and edge features whose labels are below ``n_states``; arrays may be parts of a mapped file."""
+
+    layout: ClassVar[str] = "packed"
 
     n_states: int
     numbers: dict[str, int]
@@ -58,14 +60,10 @@ class PackedIndex:
 
     @classmethod
     def from_file(cls, n_states: int, numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> PackedIndex:
-        """From what ``to_file`` gave; ids are checked by the core when the model is made."""
+        """From the arrays of ``to_file``; ids are checked by the core, or by ``check``."""
         taken = {k: _of_kind(k, arrays[k], kind) for k, kind in KINDS.items()}
         n_features = len(taken["label"])
-        counts: Arrays = {}
-        for name in COUNTS if any(k.startswith(COUNTS) for k in arrays) else ():
-            parts = {k: arrays[k] for k in (f"{name}.small", f"{name}.at", f"{name}.large")}
-            _check_shrunken(name, parts, n_features)
-            counts |= parts
+        counts = stored_counts(arrays, n_features)
         order = arrays.get("order")
         if order is not None:
             order = _of_kind("order", order, np.uint32)
@@ -97,6 +95,24 @@ class PackedIndex:
         column[self.order] = placed
         return column
 
+    def check(self) -> None:
+        """ValueError unless the numbers fit one another; ``first`` and the rows are the core's to check."""
+        arrays, n_pairs = self.arrays, self.numbers["n_pairs"]
+        n_edge = int(arrays["edge_n"].sum(dtype=np.uint64))
+        if (
+            len(arrays["edge_attribute"]) != len(arrays["edge_n"])
+            or len(arrays["n"]) != self.n_attributes
+            or np.any(arrays["edge_attribute"] >= self.n_attributes)
+            or np.any(np.diff(arrays["edge_attribute"].astype(np.int64)) <= 0)
+            or not 0 <= n_pairs <= len(self)
+            or n_pairs + n_edge != len(arrays["previous"])
+            or n_pairs + n_edge + int(arrays["n"].sum(dtype=np.uint64)) != len(self)
+        ):
+            raise ValueError("the features do not fit the attributes")
+        for name in ("label", "previous"):
+            if arrays[name].max(initial=0) >= self.n_states:
+                raise ValueError(f"{name}: a number that is not below {self.n_states}")
+
     def index(self, attribute_template: NDArray[np.int32], windows: NDArray[np.int32]) -> FeatureIndex:
         """The feature index again, every column in full."""
         n = self.arrays["n"].astype(np.int64)  # [A] node features
@@ -107,26 +123,31 @@ class PackedIndex:
         attribute = np.concatenate([pairs, np.repeat(np.arange(len(n), dtype=np.int32), both)])
         place = np.arange(both.sum()) - np.repeat(np.cumsum(both) - both, both)  # within the attribute
         has_previous = np.concatenate([pairs < 0, place >= np.repeat(n, both)])
-        previous = np.full(len(self), -1, np.int32)
-        previous[has_previous] = self.arrays["previous"]
-        template = np.full(len(self), -1, np.int32)
-        template[attribute >= 0] = attribute_template[attribute[attribute >= 0]]
-        columns = {
-            "attribute": attribute,
-            "previous": previous,
-            "label": self.arrays["label"].astype(np.int32),
-            "template": template,
-            **{name: self._count(name) for name in COUNTS},
-        }
-        columns = {name: self.features(column) for name, column in columns.items()}
-        return FeatureIndex(**columns, windows=windows, n_attributes=self.n_attributes)
+        labels = np.full((2, len(self)), -1, np.int32)
+        labels[0, has_previous] = self.arrays["previous"]
+        labels[1] = self.arrays["label"]
+        if self.order is not None:
+            attribute = self.features(attribute)
+            labels = np.stack([self.features(column) for column in labels])
+        count, family = (self.features(full(name, self.counts, len(self))) for name in COUNTS)
+        template = template_of(attribute, attribute_template)
+        return FeatureIndex(attribute, labels.T, template, count, family, windows, self.n_attributes)
 
-    def _count(self, name: str) -> NDArray[np.int32]:
-        if not self.counts:
-            return np.zeros(len(self), np.int32)
-        full = self.counts[f"{name}.small"].astype(np.int32)
-        full[self.counts[f"{name}.at"]] = self.counts[f"{name}.large"]
-        return full
+
+def template_of(attribute: NDArray[np.int32], attribute_template: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[F] the template of each feature, -1 for those without attribute."""
+    template = np.full(len(attribute), -1, np.int32)
+    template[attribute >= 0] = attribute_template[attribute[attribute >= 0]]
+    return template
+
+
+def full(name: str, counts: Arrays, n: int) -> NDArray[np.int32]:
+    """[n] a column of counts as ``shrink`` found it; 0 where they are unknown."""
+    if not counts:
+        return np.zeros(n, np.int32)
+    column = counts[f"{name}.small"].astype(np.int32)
+    column[counts[f"{name}.at"]] = counts[f"{name}.large"]
+    return column
 
 
 def shrink(name: str, column: NDArray[np.int32]) -> Arrays:
@@ -134,6 +155,16 @@ def shrink(name: str, column: NDArray[np.int32]) -> Arrays:
     at = np.flatnonzero(column > 255).astype(np.uint32)
     small = np.minimum(column, 255).astype(np.uint8)
     return {f"{name}.small": small, f"{name}.at": at, f"{name}.large": column[at].astype(np.int32)}
+
+
+def stored_counts(arrays: Mapping[str, Any], n: int) -> Arrays:
+    """The counts of n features among the arrays of a file, checked; empty where it has none."""
+    counts: Arrays = {}
+    for name in COUNTS if any(k.startswith(COUNTS) for k in arrays) else ():
+        parts = {k: arrays[k] for k in (f"{name}.small", f"{name}.at", f"{name}.large")}
+        _check_shrunken(name, parts, n)
+        counts |= parts
+    return counts
 
 
 def _check_shrunken(name: str, parts: Arrays, n: int) -> None:

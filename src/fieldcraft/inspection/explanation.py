@@ -145,6 +145,8 @@ def explain_sequence(
     """The `Explanation` of the only sequence of ``X``; see ``ChainCRF.explain``."""
     check_top(top)
     table = WeightTable(model)
+    if not table.states_are_labels:
+        raise InputError("explanations need a model whose states are its labels; inspect() works with any")
     tokens = _tokens(token, len(prediction.states))
     contrast = _contrast(prediction, tokens, None if label is None else table.label_number(label))
     seen = Observations(table, X, prediction.encoded)

@@ -225,7 +225,8 @@ def _transitions(table: WeightTable) -> Floats:
     index, n = table.index, len(table.labels)
     matrix = np.full((n, n), np.nan)
     rows = np.flatnonzero(index.attribute < 0)
-    matrix[index.previous[rows], index.label[rows]] = table.weights[rows]
+    cells = index.previous[rows], index.label[rows]
+    np.fmax.at(matrix, cells, table.weights[rows])  # of several states with these labels the largest
     return matrix
 
 

@@ -9,6 +9,7 @@ have no template column; both are dealt with here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.design import Encoder
 from fieldcraft.errors import InputError
+from fieldcraft.features.classes import Classes, names_labels, with_labels
 from fieldcraft.features.index import FeatureIndex
 
 Rows = NDArray[np.int64]
@@ -59,7 +61,9 @@ class WeightTable:
 
     def __init__(self, model: Fitted) -> None:
         self.labels: list[str] = [str(name) for name in model.classes_]
-        self.index = model.features_
+        structure = _structure(model, self.labels)
+        self.states_are_labels = names_labels(structure)
+        self.index = with_labels(model.features_, structure)
         self.weights = model.weights_
         self.encoder = model.encoder_
 
@@ -103,6 +107,12 @@ class WeightTable:
 
     def _label(self, number: int) -> str | None:
         return None if number < 0 else self.labels[number]
+
+
+def _structure(model: Any, labels: Sequence[str]) -> Classes:
+    """The structure of a model, or of what it knows."""
+    known: Classes | None = getattr(model, "structure", None)
+    return model.structure_for(labels) if known is None else known
 
 
 class Lookup:

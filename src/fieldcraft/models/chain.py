@@ -146,7 +146,15 @@ class ChainCRF(Answers, Learner):
 
     # -- persistence ------------------------------------------------------------------------------
 
-    def save(self, path: Any, *, compact: bool = False, float32: bool = False, zeros: bool = False) -> None:
+    def save(
+        self,
+        path: Any,
+        *,
+        compact: bool = False,
+        float32: bool = False,
+        zeros: bool = False,
+        checksums: bool = False,
+    ) -> None:
         """Write the model to one file, whole or not at all.
 
         Parameters
@@ -154,10 +162,11 @@ class ChainCRF(Answers, Learner):
         compact : leave out the features' counts, which only inspection needs
         float32 : store the weights in half the room, rounded
         zeros : store also the features whose weight is exactly 0, which change no answer
+        checksums : store digests of all arrays, which loading compares; it then reads the whole file
         """
         from fieldcraft.models.persistence import save
 
-        save(self, path, compact=compact, float32=float32, zeros=zeros)
+        save(self, path, compact=compact, float32=float32, zeros=zeros, checksums=checksums)
 
     def __getstate__(self) -> dict[str, Any]:
         from fieldcraft.models.persistence import freeze

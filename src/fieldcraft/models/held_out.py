@@ -10,21 +10,13 @@ from numpy.typing import NDArray
 
 from fieldcraft import design as design_
 from fieldcraft.evaluation.metrics import resolve_metric
-from fieldcraft.features.index import FeatureIndex
-from fieldcraft.features.packed import PackedIndex
+from fieldcraft.labels import encode_labels, label_names
 from fieldcraft.models.blocks import Predictor, Scorer
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.models.scored import Scored
-from fieldcraft.potentials import ChainWeights
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
-
-
-def weights_to_scorer(index: FeatureIndex, n_states: int) -> Callable[[Floats], ChainWeights]:
-    """The function from weights [F], in the order of the index, to what scores chains with them."""
-    packed = PackedIndex.of(index, n_states)
-    return lambda weights: ChainWeights(packed, packed.places(weights))
 
 
 class HeldOut:
@@ -52,8 +44,8 @@ class HeldOut:
         labels = labels_of(X, y)
         classes = structure.labels
         self.encoded = encode(X, encoder, grow=False, n_threads=structure.n_jobs)
-        self.names = [*classes, *sorted(set(design_.label_names(labels)) - set(classes))]
-        self.gold = design_.encode_labels(labels, self.names, self.encoded.offsets)
+        self.names = [*classes, *sorted(set(label_names(labels)) - set(classes))]
+        self.gold = encode_labels(labels, self.names, self.encoded.offsets)
         chosen = resolve_metric(metric, labels)
         self.metric, self._score = chosen.name, chosen.on_ids(self.names)
         self._structure, self._scorer, self._decoding = structure, scorer, decoding

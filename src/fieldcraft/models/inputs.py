@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from fieldcraft.corpus import Corpus
-from fieldcraft.design import Encoder, check_labels
+from fieldcraft.design import Encoder
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.free import FreeFeatures
+from fieldcraft.labels import check_labels
 
 
 def sequences_of(X: Any, encoder: Encoder) -> Any:

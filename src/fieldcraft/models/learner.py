@@ -145,7 +145,7 @@ class Learner(Estimator):
         """Become fitted with the result of a training."""
         outcome, parameters = trained.outcome, trained.parameters
         extras = outcome.extras
-        voters = Voters.of(parameters.packed, extras["votes"], extras["voters"]) if extras else None
+        voters = Voters.of(parameters.scoring, extras["votes"], extras["voters"]) if extras else None
         self._settle(parameters, trained.classes, voters)
         self.source_, self.provenance_ = None, trained.provenance
         self.optimiser_, self.prior_, self.objective_ = trained.optimiser, trained.prior, trained.objective

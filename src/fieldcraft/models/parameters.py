@@ -1,22 +1,88 @@
-"""What a trained model knows: its encoder, its features and their weights.
+"""What a trained model knows: its encoder, its features, their weights, and the structure they score.
 
-Packed as they are scored and stored; in full, one row per weight, only when someone asks. A model that is
+Features are stored as they are scored; in full, one row per weight, only when someone asks. A model that is
 loaded looks into its file, so that loading costs milliseconds and processes share the pages.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Encoder, windows_of
+from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.layouts import StoredIndex, laid_out
 from fieldcraft.features.packed import PackedIndex
-from fieldcraft.potentials import ChainWeights
+from fieldcraft.potentials import ChainWeights, FeatureTable, TableWeights
+from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
+
+
+class Scorer(Protocol):
+    """Sequences -> potentials of a structure."""
+
+    def potentials(self, encoded: Encoded) -> Any: ...
+
+
+class Scoring:
+    """Features on a structure: makes scorers of weights.
+
+    Chains of plain labels are scored by the core, which reads the features where they are; other structures
+    through a feature table.
+
+    Parameters
+    ----------
+    features : the features
+    structure : what is scored
+    """
+
+    def __init__(self, features: StoredIndex, structure: Structure) -> None:
+        self.features = features
+        self.structure = structure
+
+    @classmethod
+    def of(cls, index: FeatureIndex, structure: Structure) -> Scoring:
+        """From a feature index."""
+        return cls(laid_out(index, n_numbers(structure)), structure)
+
+    @cached_property
+    def table(self) -> FeatureTable:
+        """The features by part and attribute; checks every number."""
+        self.features.check()
+        untold = np.full(self.features.n_attributes, -1, np.int32)  # templates do not matter here
+        index = self.features.index(untold, np.zeros((0, 2), np.int32))
+        return FeatureTable(index, self.structure.configurations())
+
+    def scorer(self, placed: Floats) -> Any:
+        """What scores with weights [F], which are in the order of ``features`` and are not copied."""
+        if len(placed) != len(self.features) or placed.ndim != 1:
+            raise ValueError(f"weights of shape {placed.shape} for {len(self.features)} features")
+        if isinstance(self.features, PackedIndex) and is_native(self.structure):
+            return ChainWeights(self.features, placed)  # checks every number
+        return TableWeights(self.table, self.features.features(placed), self.structure)
+
+    def scorer_of(self, weights: Floats) -> Any:
+        """The same for weights in the order of the feature index."""
+        return self.scorer(self.features.places(np.ascontiguousarray(weights, np.float64)))
+
+
+def is_native(structure: Structure) -> bool:
+    """Does the core compute the potentials: those of a chain of plain labels."""
+    return isinstance(structure, LinearChain) and structure.is_plain
+
+
+def n_numbers(structure: Structure) -> int:
+    """How many numbers label configurations are made of."""
+    if is_native(structure):
+        return structure.n_states
+    tables = structure.configurations().values()
+    return max(structure.n_states, *(int(table.max(initial=-1)) + 1 for table in tables))
 
 
 class Parameters:
@@ -27,23 +93,26 @@ class Parameters:
     encoder : sequences -> attributes
     packed : the features
     placed : [F] their weights, in the order of ``packed``
+    structure : what is scored
     """
 
-    def __init__(self, encoder: Encoder, packed: PackedIndex, placed: Floats) -> None:
+    def __init__(self, encoder: Encoder, packed: StoredIndex, placed: Floats, structure: Structure) -> None:
         if packed.n_attributes != encoder.n_attributes:
             raise ValueError(f"features of {packed.n_attributes} attributes, not of {encoder.n_attributes}")
         self.encoder = encoder
         self.packed = packed
         self.placed = placed
-        self.scorer = ChainWeights(packed, placed)  # checks every number
+        self.structure = structure
+        self.scoring = Scoring(packed, structure)
+        self.scorer = self.scoring.scorer(placed)
         if not placed.all():
             self.scorer = self._active_scorer()
 
     @classmethod
-    def of(cls, encoder: Encoder, index: FeatureIndex, weights: Floats, n_states: int) -> Parameters:
+    def of(cls, encoder: Encoder, index: FeatureIndex, weights: Floats, structure: Structure) -> Parameters:
         """From an index and weights in its order, which are copied."""
-        packed = PackedIndex.of(index, n_states)
-        return cls(encoder, packed, np.array(packed.places(np.asarray(weights, np.float64))))
+        packed = laid_out(index, n_numbers(structure))
+        return cls(encoder, packed, np.array(packed.places(np.asarray(weights, np.float64))), structure)
 
     @cached_property
     def index(self) -> FeatureIndex:
@@ -57,10 +126,10 @@ class Parameters:
         view.flags.writeable = False
         return view
 
-    def _active_scorer(self) -> ChainWeights:
+    def _active_scorer(self) -> Any:
         """What has no weight takes no time, and sums have the order that they have without it."""
         active = self.weights != 0
-        return ChainWeights.of(self.index.select(active), self.weights[active], self.packed.n_states)
+        return Scoring.of(self.index.select(active), self.structure).scorer_of(self.weights[active])
 
     def without_zeros(self) -> Parameters:
         """The features whose weight is not 0, and the attributes that these need: the same answers."""
@@ -69,10 +138,10 @@ class Parameters:
             return self
         index, weights = self.index.select(active), self.weights[active]
         if self.encoder.hash_size is not None:
-            return Parameters.of(self.encoder, index, weights, self.packed.n_states)
+            return Parameters.of(self.encoder, index, weights, self.structure)
         kept, attribute = np.unique(index.attribute[index.attribute >= 0], return_inverse=True)
         column = index.attribute.copy()
         column[column >= 0] = attribute
         encoder = self.encoder.keep(kept.astype(np.int64))
         index = index.with_attributes(column, len(kept))
-        return Parameters.of(encoder, index, weights, self.packed.n_states)
+        return Parameters.of(encoder, index, weights, self.structure)

@@ -1,8 +1,9 @@
-"""Models to files and back. Every kind of model registers a name here.
+"""Models to files and back, for every kind of model (models/kinds.py).
 
-The header tells in groups what the model is: ``labels``, ``encoder`` and ``index`` (with the arrays of the
-same names), ``parameters``, ``prior`` and ``optimiser`` (how it was made, so that it can be trained again),
-``training`` (how that went), ``source`` (how its corpus was read) and ``provenance``.
+The header describes the model in groups: ``labels``, ``encoder`` and ``index`` (with the arrays of the same
+names), ``parameters``, ``prior``, ``optimiser`` and ``objective`` (how it was made, so that it can be trained
+again), ``training`` (how that went), ``source`` (how its corpus was read) and ``provenance``. A state space
+other than plain labels is stored as arrays ``states.*``.
 """
 
 from __future__ import annotations
@@ -10,31 +11,36 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, fields
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.corpus.tokenising import describe_tokenizer, restore_tokenizer
 from fieldcraft.design import ENCODERS
-from fieldcraft.errors import FieldcraftError, ModelFileError
+from fieldcraft.errors import FieldcraftError, InputError, ModelFileError
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.packed import PackedIndex
-from fieldcraft.models.chain import ChainCRF
-from fieldcraft.models.parameters import Parameters
+from fieldcraft.features.layouts import LAYOUTS
+from fieldcraft.models.kinds import KINDS, Storable, kind_of, resolve_kind
+from fieldcraft.models.parameters import Parameters, n_numbers
 from fieldcraft.models.voting import Voters
 from fieldcraft.objectives import OBJECTIVES
 from fieldcraft.optimisers import OPTIMISERS
 from fieldcraft.optimisers.loop import Record
 from fieldcraft.priors import PRIORS, Prior
 from fieldcraft.priors.settings import storable
-from fieldcraft.store.files import name_of, read_arrays, write_arrays
+from fieldcraft.store.files import FORMAT, is_plain, name_of, read_arrays, write_arrays
+from fieldcraft.store.state_spaces import pack_states, unpack_states
 from fieldcraft.store.upgrades import upgrade
+from fieldcraft.structures.states import StateSpace
+
+if TYPE_CHECKING:
+    from fieldcraft.models.chain import ChainCRF
 
 Arrays = dict[str, NDArray[Any]]
-KINDS: dict[str, type[ChainCRF]] = {"chain": ChainCRF}
-PARAMETERS = ("features", "min_count", "decoding", "metric", "random_state")
-LATER = ("labels", "label_weights")  # parameters that older files do not have; None is none
+# Parameters that the header has in groups of their own, and those that belong to a session, not to a model.
+GROUPED = {"templates", "gazetteers", "hash_size", "edge_prefix", "prior", "optimiser", "objective"}
+SESSION = {"n_jobs", "verbose", "warm_start"}
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
 FITTED = (*TRAINING, "training_log_", "optimiser_", "objective_", "prior_", "source_", "provenance_")
 MOST_RECORDS = 2000  # of the training log
@@ -42,21 +48,26 @@ DAMAGE = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowE
 
 
 def save(
-    model: ChainCRF,
+    model: Storable,
     path: str | os.PathLike[str],
     *,
     compact: bool = False,
     float32: bool = False,
     zeros: bool = False,
+    checksums: bool = False,
 ) -> None:
     """Write a fitted model to ``path``, whole or not at all."""
     model._require_fitted()
-    whole = zeros or model.voters_ is not None  # a voter may have a weight where their mean has none
+    kind = kind_of(model)
+    whole = zeros or _voters(model) is not None  # a voter may have a weight where their mean has none
     parameters = model._parameters if whole else model._parameters.without_zeros()
     header, arrays = _pack(model, parameters, compact=compact)
+    named, tables = _pack_parameters(model, resolve_kind(kind))
     if float32:
         arrays["weights"] = arrays["weights"].astype(np.float32)
-    write_arrays(path, header, arrays)
+    write_arrays(
+        path, {"kind": kind, **header, "parameters": named}, {**arrays, **tables}, checksums=checksums
+    )
 
 
 def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
@@ -65,6 +76,7 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
     Bytes are taken for a file's content.
 
     >>> import tempfile
+    >>> from fieldcraft import ChainCRF
     >>> path = tempfile.mkdtemp() + "/model.fc"
     >>> ChainCRF().fit([[["a"], ["b"]]], [["X", "Y"]]).save(path)
     >>> load(path).predict([[["a"]]]).tolist()
@@ -72,12 +84,17 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
     """
     name = name_of(path)
     header, arrays = read_arrays(path)
-    kind = KINDS.get(str(header.get("kind")))
+    kind = resolve_kind(header.get("kind"))
     if kind is None:
-        raise ModelFileError(f"{name} holds a {header.get('kind')!r}, not a model ({', '.join(KINDS)})")
+        raise ModelFileError(
+            f"{name} holds a {header.get('kind')!r}, which is no known kind of model ({', '.join(KINDS)}); "
+            "import the package that registers it first"
+        )
     try:
-        model = kind()
-        _unpack(model, *upgrade(header, arrays))
+        model: ChainCRF = kind()  # or another kind with the same answers
+        header, arrays = upgrade(header, arrays)
+        _unpack_parameters(model, header, arrays)
+        _unpack(model, header, arrays)
     except FieldcraftError as error:
         raise ModelFileError(f"{name} is damaged: {error}") from None
     except DAMAGE as error:
@@ -87,42 +104,40 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
     return model
 
 
-def freeze(model: ChainCRF) -> dict[str, Any]:
-    """For pickling: parameters and, if fitted, what the file would hold."""
+def freeze(model: Any) -> dict[str, Any]:
+    """For pickling: parameters and, if fitted, what the file would contain."""
     state: dict[str, Any] = {"params": model.get_params()}
     if model.__sklearn_is_fitted__():
-        state["header"], state["arrays"] = _pack(model, model._parameters, compact=False)
+        header, state["arrays"] = _pack(model, model._parameters, compact=False)
+        state["header"] = {"format": FORMAT, **header}
         state["fitted"] = {name: getattr(model, name) for name in FITTED if hasattr(model, name)}
     return state
 
 
-def thaw(model: ChainCRF, state: dict[str, Any]) -> None:
-    """Undo ``freeze``."""
-    model.__init__(**state["params"])  # type: ignore[misc]
+def thaw(model: Any, state: dict[str, Any]) -> None:
+    """Undo ``freeze``, also one of an earlier version."""
+    model.__init__(**state["params"])
     if "header" in state:
-        _unpack(model, state["header"], state["arrays"])
-        model.__init__(**state["params"])  # type: ignore[misc]
+        _unpack(model, *upgrade({"format": 2, **state["header"]}, state["arrays"]))
+        model.__init__(**state["params"])
         vars(model).update(state["fitted"])
 
 
-def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[dict[str, Any], Arrays]:
-    encoder = parameters.encoder
+# -- what was learnt ------------------------------------------------------------------------------
+
+
+def _pack(model: Storable, parameters: Parameters, *, compact: bool) -> tuple[dict[str, Any], Arrays]:
+    encoder, voters = parameters.encoder, _voters(model)
     settings, tables = encoder.state()
     arrays: Arrays = {"weights": parameters.placed}
-    if model.voters_ is not None:
-        arrays |= {"voters.votes": model.voters_.votes, "voters.weights": model.voters_.placed}
+    if voters is not None:
+        arrays |= {"voters.votes": voters.votes, "voters.weights": voters.placed}
     arrays |= {f"index.{k}": v for k, v in parameters.packed.to_file(counts=not compact).items()}
     arrays |= {f"encoder.{k}": v for k, v in tables.items()}
-    named = {name: getattr(model, name) for name in PARAMETERS}
-    named["metric"] = model.metric if isinstance(model.metric, str) else "auto"
-    named["tokenizer"] = describe_tokenizer(model.tokenizer)
-    named |= {name: getattr(model, name) for name in LATER}
     header = {
-        "kind": next(name for name, kind in KINDS.items() if isinstance(model, kind)),
         "labels": model.classes_.tolist(),
         "encoder": {"kind": next(k for k, v in ENCODERS.items() if isinstance(encoder, v)), **settings},
-        "index": parameters.packed.numbers,
-        "parameters": named,
+        "index": {"layout": parameters.packed.layout, **parameters.packed.numbers},
         "objective": _objective(model),
         "prior": _prior(getattr(model, "prior_", None)),
         "optimiser": _settings(getattr(model, "optimiser_", None)),
@@ -133,30 +148,70 @@ def _pack(model: ChainCRF, parameters: Parameters, *, compact: bool) -> tuple[di
     return header, arrays
 
 
-def _unpack(model: ChainCRF, header: dict[str, Any], arrays: Arrays) -> None:
+def _unpack(model: Any, header: dict[str, Any], arrays: Arrays) -> None:
     labels = _labels(header["labels"])
-    packed = PackedIndex.from_file(len(labels), header["index"], _under("index.", arrays))
     described = dict(header["encoder"])
     encoder = ENCODERS[described.pop("kind")].from_state(described, _under("encoder.", arrays))
+    _restore_settings(model, encoder, header)
+    structure = model.structure_for(labels)
+    numbers = dict(header["index"])
+    layout = LAYOUTS[numbers.pop("layout")]
+    features = layout.from_file(n_numbers(structure), numbers, _under("index.", arrays))
     weights = arrays["weights"]
     if weights.dtype not in (np.float32, np.float64):
         raise ValueError(f"weights of type {weights.dtype}")
-    parameters = Parameters(encoder, packed, weights.astype(np.float64, copy=False))
-    for name in PARAMETERS:
-        setattr(model, name, header["parameters"][name])
-    for name in LATER:
-        setattr(model, name, header["parameters"].get(name))
-    model.tokenizer = restore_tokenizer(header["parameters"].get("tokenizer", "words"))
-    _restore_settings(model, encoder, header)
-    training = header.get("training") or {}
+    parameters = Parameters(encoder, features, weights.astype(np.float64, copy=False), structure)
+    training = dict(header.get("training") or {})
     if training:
         log = training.pop("training_log_")
         model.training_log_ = [Record(**dict(zip(log, row))) for row in zip(*log.values())]
         vars(model).update({name: training[name] for name in TRAINING})
     model.source_, model.provenance_ = header.get("source"), dict(header.get("provenance") or {})
     voting = _under("voters.", arrays)
-    voters = Voters(packed, voting["votes"], voting["weights"]) if voting else None
+    voters = Voters(parameters.scoring, voting["votes"], voting["weights"]) if voting else None
     model._settle(parameters, labels, voters)
+
+
+def _voters(model: Any) -> Voters | None:
+    return getattr(model, "voters_", None)
+
+
+# -- parameters -----------------------------------------------------------------------------------
+
+
+def _pack_parameters(model: Storable, kind: Any) -> tuple[dict[str, Any], Arrays]:
+    """The constructor's parameters that the kind takes; a state space becomes arrays."""
+    values = model.get_params()
+    named = {k: values[k] for k in kind().get_params() if k in values and k not in GROUPED | SESSION}
+    tables: Arrays = {}
+    if isinstance(named.get("states"), StateSpace):
+        states = named.pop("states")
+        tables = {} if states.is_plain else {f"states.{k}": v for k, v in pack_states(states).items()}
+    if "metric" in named:
+        named["metric"] = named["metric"] if isinstance(named["metric"], str) else "auto"
+    if "tokenizer" in named:
+        named["tokenizer"] = describe_tokenizer(named["tokenizer"])
+    for name, value in named.items():
+        named[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        if not is_plain(named[name]):
+            raise InputError(
+                f"{name}={value!r} of {type(model).__name__} cannot be stored in a file: its parameters must "
+                "be texts, numbers, booleans, None, or lists and dicts of these"
+            )
+    return named, tables
+
+
+def _unpack_parameters(model: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    known = model.get_params()
+    for name, value in header["parameters"].items():
+        if name not in known or name in GROUPED | SESSION:
+            raise ValueError(f"{type(model).__name__} has no parameter {name!r} to be set by a file")
+        setattr(model, name, restore_tokenizer(value) if name == "tokenizer" else value)
+    spaces = _under("states.", arrays)
+    if spaces:
+        if "states" not in known:
+            raise ValueError(f"{type(model).__name__} has no state space")
+        model.states = unpack_states(spaces, _labels(header["labels"]))
 
 
 def _labels(given: Any) -> list[str]:
@@ -171,7 +226,7 @@ def _under(start: str, arrays: Arrays) -> Arrays:
     return {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
 
 
-def _training(model: ChainCRF) -> dict[str, Any] | None:
+def _training(model: Any) -> dict[str, Any] | None:
     if not hasattr(model, "training_log_"):
         return None
     every = -(-len(model.training_log_) // MOST_RECORDS) or 1  # long ones are thinned; the last one stays
@@ -194,7 +249,7 @@ def _settings(thing: Any) -> dict[str, Any] | None:
     return {"kind": type(thing).__name__, **numbers}
 
 
-def _objective(model: ChainCRF) -> dict[str, Any] | None:
+def _objective(model: Any) -> dict[str, Any] | None:
     """Name and settings of an objective; costs as a matrix."""
     objective = getattr(model, "objective_", None)
     if objective is None:
@@ -203,22 +258,23 @@ def _objective(model: ChainCRF) -> dict[str, Any] | None:
     return {"name": objective.name, **({} if costs is None else {"cost": costs.tolist()})}
 
 
-def _restore_settings(model: ChainCRF, encoder: Any, header: dict[str, Any]) -> None:
-    """The constructor's parameters as the file tells them, so that a loaded model can be trained again."""
+def _restore_settings(model: Any, encoder: Any, header: dict[str, Any]) -> None:
+    """The parameters that the file has in groups, so that a loaded model can be trained again."""
+    values: dict[str, Any] = {"hash_size": encoder.hash_size}
     described = dict(header.get("prior") or {})
     if described:
         priors = {kind.__name__: kind for kind in PRIORS.values()}
-        model.prior = model.prior_ = priors[described.pop("kind")].from_settings(described)
+        values["prior"] = model.prior_ = priors[described.pop("kind")].from_settings(described)
     described = dict(header.get("optimiser") or {})
     if described:
         optimisers = {kind.__name__: kind for kind in OPTIMISERS.values()}
-        model.optimiser = model.optimiser_ = optimisers[described.pop("kind")](**described)
+        values["optimiser"] = model.optimiser_ = optimisers[described.pop("kind")](**described)
     described = dict(header.get("objective") or {})
     if described:
-        model.objective = OBJECTIVES[described.pop("name")](**described)
-        model.objective_ = model.objective
-    model.hash_size = encoder.hash_size
+        values["objective"] = model.objective_ = OBJECTIVES[described.pop("name")](**described)
     if isinstance(encoder, TemplateFeatures):
-        model.templates, model.gazetteers = encoder.templates, encoder.gazetteers or None
+        values |= {"templates": encoder.templates, "gazetteers": encoder.gazetteers or None}
     else:
-        model.edge_prefix = encoder.edge_prefix
+        values["edge_prefix"] = encoder.edge_prefix
+    known = model.get_params()
+    vars(model).update({name: value for name, value in values.items() if name in known})

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.corpus import Span
-from fieldcraft.design import encode_labels
 from fieldcraft.errors import FieldcraftError, InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
+from fieldcraft.labels import encode_labels
 from fieldcraft.models.blocks import Block, Predictor, cuts, part_of
 from fieldcraft.models.inputs import labels_of, sequences_of
 from fieldcraft.models.spans import SpanWindows, as_span, predicted_spans, window_probabilities

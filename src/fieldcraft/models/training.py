@@ -19,11 +19,13 @@ from fieldcraft import design as design_
 from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
+from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
-from fieldcraft.models.held_out import HeldOut, weights_to_scorer
+from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import encode, labels_of, weights_of
-from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.parameters import Parameters, Scoring
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
@@ -184,7 +186,7 @@ class Training:
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         """Names of the labels; a growing model keeps those that it knows at their places."""
         declared = None if self.growing else self.settings.labels
-        names = design_.declared_labels(declared, [*labels, [*classes]])
+        names = declared_labels(declared, [*labels, [*classes]])
         known = self.known.classes if self.growing and self.known else []
         return [*known, *(name for name in names if name not in known)]
 
@@ -194,13 +196,15 @@ class Training:
         if self.known is not None and self.growing:
             weights[: len(self.known.parameters.weights)] = self.known.parameters.weights
         elif self.known is not None and self.settings.warm_start:
-            weights = weights_for(self.known.parameters, self.known.classes, encoder, index, self.classes)
+            structure = self.settings.structure_for(self.classes)
+            weights = weights_for(self.known.parameters, encoder, index, structure)
         return weights
 
     def _penalty(self, encoder: design_.Encoder, index: FeatureIndex) -> Prior:
         """The prior with a number for every weight, around what is known already."""
         names = Names(self.classes, [template.name for template in encoder.templates])
-        prior: Prior = self.prior.resolved(index, names)
+        named = with_labels(index, self.settings.structure_for(self.classes))
+        prior: Prior = self.prior.resolved(named, names)
         if self.known is not None and self.growing:
             counts = information(self.known.parameters.index, len(index))
             prior = prior.centred(self._start(encoder, index), counts)
@@ -245,7 +249,7 @@ class Training:
 
     def _trained(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> Trained:
         release_memory()
-        parameters = Parameters.of(encoder, index, outcome.weights, len(self.classes))
+        parameters = Parameters.of(encoder, index, outcome.weights, self.settings.structure_for(self.classes))
         names = self.objective, self.optimiser, self.prior
         return Trained(parameters, self.classes, outcome, *names, self.provenance)
 
@@ -253,11 +257,17 @@ class Training:
         encoded = encode(X, encoder, grow=True, n_threads=self.n_jobs)
         if encoded.offsets[-1] == 0:
             raise InputError("there is nothing to learn from: X holds no tokens")
-        encode_ = design_.encode_partial if self.objective.partial else design_.encode_labels
+        encode_ = encode_partial if self.objective.partial else encode_labels
         gold: Any = encode_(labels, self.classes, encoded.offsets)
         s = self.settings
         design = design_.build_design(
-            encoder, encoded, gold, len(self.classes), features=s.features, min_count=s.min_count
+            encoder,
+            encoded,
+            gold,
+            len(self.classes),
+            features=s.features,
+            min_count=s.min_count,
+            structure=s.structure_for(self.classes),
         )
         if self.known is not None and self.growing:
             design = replace(design, index=grown(self.known.parameters.index, design.index))
@@ -267,9 +277,9 @@ class Training:
 
     def held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
         """What scores weights on data that they are not learnt from."""
-        scorer = weights_to_scorer(index, len(self.classes))
         s = self.settings
         structure = s.structure_for(self.classes)
+        scorer = Scoring.of(index, structure).scorer_of
         return HeldOut(encoder, structure, scorer, X, y, metric=s.metric, decoding=s.decoding)
 
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:

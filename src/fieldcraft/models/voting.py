@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.features.packed import PackedIndex
-from fieldcraft.potentials import ChainWeights
+from fieldcraft.models.parameters import Scoring
 from fieldcraft.structures.structure import Structure
 from fieldcraft.structures.votes import elect
 
@@ -23,22 +22,22 @@ class Voters:
 
     Parameters
     ----------
-    packed : the features
+    scoring : the features
     votes : [V]
-    placed : [V, F] weights, in the order of ``packed``
+    placed : [V, F] weights, in the order of ``scoring.features``
     """
 
-    def __init__(self, packed: PackedIndex, votes: Floats, placed: Floats) -> None:
+    def __init__(self, scoring: Scoring, votes: Floats, placed: Floats) -> None:
         if len(votes) == 0 or len(placed) != len(votes) or not np.all(votes > 0):
             raise ValueError(f"{len(votes)} votes, all of which must be above 0, for {len(placed)} voters")
         self.votes = votes
         self.placed = placed
-        self._scorers = [ChainWeights(packed, weights) for weights in placed]
+        self._scorers = [scoring.scorer(weights) for weights in placed]
 
     @classmethod
-    def of(cls, packed: PackedIndex, votes: Floats, weights: Floats) -> Voters:
+    def of(cls, scoring: Scoring, votes: Floats, weights: Floats) -> Voters:
         """From weights [V, F] in the order of the feature index."""
-        return cls(packed, votes, np.stack([packed.places(vector) for vector in weights]))
+        return cls(scoring, votes, np.stack([scoring.features.places(vector) for vector in weights]))
 
     def labels(self, encoded: Encoded, structure: Structure) -> NDArray[np.int32]:
         """[tokens] the labellings that win."""

@@ -15,28 +15,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Encoder
+from fieldcraft.features.classes import names_labels
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.parameters import Parameters, n_numbers
+from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 OVERLAP = 0.25
 
 
-def weights_for(
-    known: Parameters,
-    known_labels: Sequence[str],
-    encoder: Encoder,
-    index: FeatureIndex,
-    labels: Sequence[str],
-) -> Floats:
-    """[F] the known weights of the features of another index; 0 for features that are new."""
-    attributes = _numbers(_texts(known.encoder), _texts(encoder))
-    states = _numbers(known_labels, labels)
-    configuration = attributes[index.attribute], states[index.previous], states[index.label]
-    strange = (index.attribute >= 0) & (configuration[0] < 0)
-    strange |= ((index.previous >= 0) & (configuration[1] < 0)) | (configuration[2] < 0)
-    rows = known.index.rows_of(*configuration)
+def weights_for(known: Parameters, encoder: Encoder, index: FeatureIndex, structure: Structure) -> Floats:
+    """[F] the known weights of the features of another index; 0 for features that are new.
+
+    Features are matched by the names of their labels. Where states are not labels, these do not say which
+    class is which: the weights serve the same state space only.
+    """
+    numbers = _label_numbers(known.structure, structure)
+    if numbers is None:
+        return np.zeros(len(index))
+    attribute = _numbers(_texts(known.encoder), _texts(encoder))[index.attribute]
+    strange = (index.attribute >= 0) & (attribute < 0)
+    for column in index.labels.T:
+        strange |= (column >= 0) & (numbers[column] < 0)
+    same = replace(index, attribute=attribute, labels=numbers[index.labels.T].T)
+    rows = same.rows_in(known.index)
     return np.where((rows >= 0) & ~strange, known.weights[rows], 0.0)
+
+
+def _label_numbers(known: Structure, structure: Structure) -> NDArray[np.int32] | None:
+    """[n + 1] what the known index calls each number of a label configuration; the last is -1.
+
+    -1 for what it does not know, None where nothing can be known.
+    """
+    if names_labels(known) and names_labels(structure):
+        return _numbers(known.labels, structure.labels)
+    tables = known.label_classes(), structure.label_classes()
+    same = known.labels == structure.labels and tables[0].keys() == tables[1].keys()
+    if not same or not all(map(np.array_equal, *([t for pair in m.values() for t in pair] for m in tables))):
+        return None
+    return np.append(np.arange(n_numbers(structure), dtype=np.int32), np.int32(-1))
 
 
 def _texts(encoder: Encoder) -> list[Any]:
@@ -75,7 +92,7 @@ def information(known: FeatureIndex, n: int) -> Floats:
 def grown(old: FeatureIndex, new: FeatureIndex) -> FeatureIndex:
     """The old index with the rows that only the new one has; counts add up."""
     joined = old.append(new)
-    rows = joined.rows_of(new.attribute, new.previous, new.label)
+    rows = new.rows_in(joined)
     both = rows < len(old)
     columns = {}
     for name in ("count", "family"):

@@ -3,7 +3,8 @@
 Written to a temporary name in the same folder, synced and renamed: a reader sees the old file or the new one,
 never half of one. Read by mapping it: the arrays are views of the file's pages, which all processes share.
 No pickle, no code. The directory of arrays is read here, number by number, since a file may be damaged or
-hostile: whatever does not fit is a ModelFileError.
+hostile: whatever does not fit is a ModelFileError. A header may have ``checksums``, the digests of arrays by
+name; they are compared when the file is read, which then reads all of it.
 
 Hazard: a mapped file must be replaced (as saving does), never written into.
 """
@@ -11,6 +12,7 @@ Hazard: a mapped file must be replaced (as saving does), never written into.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import mmap
 import os
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import ModelFileError
 
-FORMAT = 2
+FORMAT = 3
 META = "fieldcraft"
 MOST_HEADER = 1 << 22  # bytes; as Python objects they may take twelve times as much,
 MOST_BRACKETS = 1 << 17  # lists and dicts, of two bytes each, far more
@@ -44,7 +46,11 @@ TYPES = {
 
 
 def write_arrays(
-    path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    path: str | os.PathLike[str],
+    header: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    *,
+    checksums: bool = False,
 ) -> None:
     """Write header and arrays to ``path``, whole or not at all."""
     from safetensors.numpy import save
@@ -54,12 +60,14 @@ def write_arrays(
         raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; make it first")
     if target.exists() and not target.is_file():  # a device would be replaced by a file
         raise ModelFileError(f"{target} is a folder or a device; choose the name of a file")
+    flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    if checksums:
+        header = {**header, "checksums": {name: digest_of(array) for name, array in flat.items()}}
     text = json.dumps({"format": FORMAT, **header}, default=_plain)
     if 2 * len(text) > MOST_HEADER:  # quotes double when it becomes a string of the directory
         raise ModelFileError(
             f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates"
         )
-    flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     data = save(flat, metadata={META: text})
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent or ".")
     try:
@@ -104,7 +112,26 @@ def read_arrays(
         raise ModelFileError(f"{name} needs more memory than there is") from None
     if text is None:
         raise ModelFileError(f"{name} is a safetensors file, but fieldcraft did not write it")
-    return _header(name, text), arrays
+    header = _header(name, text)
+    _compare_checksums(name, header.get("checksums"), arrays)
+    return header, arrays
+
+
+def digest_of(array: NDArray[Any]) -> str:
+    """The digest of an array's type, shape and content."""
+    hasher = hashlib.blake2b(f"{array.dtype.str} {array.shape}".encode(), digest_size=16)
+    hasher.update(array.reshape(-1).view(np.uint8).data)
+    return hasher.hexdigest()
+
+
+def _compare_checksums(name: str, expected: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    if expected is None:
+        return
+    if not isinstance(expected, dict) or not expected.keys() <= arrays.keys():
+        raise ModelFileError(f"{name} is damaged: it has checksums of arrays that are not there")
+    for key, digest in expected.items():
+        if digest_of(arrays[key]) != digest:
+            raise ModelFileError(f"{name} is damaged: the content of {key} has changed since it was written")
 
 
 def _mapped(name: str) -> mmap.mmap | bytes:
@@ -164,6 +191,15 @@ def _header(name: str, text: str) -> dict[str, Any]:
             "a newer one may read it: pip install -U fieldcraft"
         )
     return header
+
+
+def is_plain(value: Any) -> bool:
+    """Can a header contain the value."""
+    try:
+        json.dumps(value, default=_plain)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _plain(value: Any) -> Any:

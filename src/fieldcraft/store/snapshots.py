@@ -13,20 +13,27 @@ from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.store.files import read_arrays, write_arrays
 
 KIND = "snapshot"
+FORMAT = 2  # of the training state; 1, without a number, belongs to optimisers of earlier versions
 
 
 def write_snapshot(path: str | os.PathLike[str], digest: str, state: dict[str, Any]) -> None:
     """Replace the snapshot at ``path`` by ``state``."""
-    write_arrays(path, {"kind": KIND, "digest": digest, "checksum": _checksum(state)}, state)
+    header = {"kind": KIND, "snapshot": FORMAT, "digest": digest, "checksum": _checksum(state)}
+    write_arrays(path, header, state)
 
 
 def read_snapshot(path: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
-    """The state at ``path``, None if there is none yet; refused if it is of another training."""
+    """The state at ``path``, None if there is none yet; refused if another training or version wrote it."""
     if not Path(path).exists():
         return None
     header, arrays = read_arrays(path)
     if header.get("kind") != KIND:
         raise ModelFileError(f"{os.fspath(path)} is not a training snapshot")
+    if header.get("snapshot") != FORMAT:
+        raise InputError(
+            f"{os.fspath(path)} was written by another version of fieldcraft, which this one cannot "
+            "continue; remove it and begin anew"
+        )
     if header.get("digest") != digest:
         raise InputError(
             f"{os.fspath(path)} is a snapshot of another training (data, features, prior or optimiser "

@@ -1,6 +1,7 @@
 """Older model files brought to today's format, step by step.
 
 1 -> 2  attribute tables are stored ready to use, features in order (features/packed.py); settings in groups
+2 -> 3  the index names its layout, since the states of a model need not be its labels
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def _from_1(header: dict[str, Any], arrays: Arrays) -> Model:
     n_attributes = int(header["n_attributes"])
     if n_attributes > max(MOST_BUCKETS, sum(map(len, arrays.values()))):
         raise ValueError(f"{n_attributes} attributes are not there")
-    index = FeatureIndex(**columns, windows=windows, n_attributes=n_attributes)
+    index = FeatureIndex.from_columns(**columns, windows=windows, n_attributes=n_attributes)
     packed = PackedIndex.of(index, len(header["labels"]))
     counted = "index.count" in arrays
     raised = {f"index.{k}": v for k, v in packed.to_file(counts=counted).items()}
@@ -125,4 +126,8 @@ def _ends(parts: list[NDArray[Any]]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
 
 
-UPGRADES: dict[int, Callable[[dict[str, Any], Arrays], Model]] = {1: _from_1}
+def _from_2(header: dict[str, Any], arrays: Arrays) -> Model:
+    return {**header, "format": 3, "index": {"layout": "packed", **header["index"]}}, arrays
+
+
+UPGRADES: dict[int, Callable[[dict[str, Any], Arrays], Model]] = {1: _from_1, 2: _from_2}

@@ -35,7 +35,7 @@ def with_likely_features(
     )
     observed = attribute >= 0
     template = np.where(observed, of_attribute[attribute], -1) if len(of_attribute) else attribute
-    fresh = FeatureIndex(
+    fresh = FeatureIndex.from_columns(
         attribute,
         previous,
         label,

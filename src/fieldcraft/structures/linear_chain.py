@@ -158,6 +158,20 @@ class LinearChain(Structure):
         later[offsets[:-1][np.diff(offsets) > 0]] = False
         return later
 
+    @property
+    def is_plain(self) -> bool:
+        return self.states.is_plain
+
+    def label_classes(self) -> Mapping[str, tuple[Ints, Ints]]:
+        s = self.states
+        if s.is_plain:
+            return super().label_classes()
+        pairs = np.stack([s.label_of[s.sources], s.label_of[s.targets]], axis=1)
+        return {
+            "node": _distinct(s.label_of[:, None], s.node_labels[s.node_class]),
+            "edge": _distinct(pairs, s.edge_labels[s.edge_class]),
+        }
+
     def expand(self, classes: Parts) -> Parts:
         if self.states.is_plain:
             return classes
@@ -189,6 +203,13 @@ class LinearChain(Structure):
 
     def _parts(self, node: Floats, edge: Floats, offsets: NDArray[np.int64]) -> Parts:
         return self.potentials(node, edge if self.states.is_complete else edge[:, self.states.cells], offsets)
+
+
+def _distinct(labels: Ints, numbers: Ints) -> tuple[Ints, Ints]:
+    """The rows of two tables side by side, each pair of rows once."""
+    k = labels.shape[1]
+    both = np.unique(np.concatenate([labels, numbers], axis=1), axis=0)
+    return both[:, :k], both[:, k:]
 
 
 def _summed(rows: Floats, classes: Any) -> Floats:

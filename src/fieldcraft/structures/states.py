@@ -10,14 +10,19 @@ node class, and for an edge class the pair (source, target) of its first transit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
+
+
+def _absent() -> Any:
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +48,21 @@ class StateSpace:
     label_of: NDArray[np.int32]
     names: tuple[str, ...] = field(default=())
     node_class: NDArray[np.int32] = None  # type: ignore[assignment]
-    edge_class: NDArray[np.int32] = None  # type: ignore[assignment]
+    edge_class: NDArray[np.int32] = field(default_factory=_absent)  # no class attribute: see __getattr__
+
+    def __getattr__(self, name: str) -> NDArray[np.int32]:
+        """The S * S transitions of plain labels, which are made when someone asks for them."""
+        if name not in ("sources", "targets", "edge_class") or "n_states" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        S, states = self.n_states, self.label_of
+        make: dict[str, Callable[[], NDArray[np.int32]]] = {
+            "sources": lambda: np.repeat(states, S),
+            "targets": lambda: np.tile(states, S),
+            "edge_class": lambda: np.arange(S * S, dtype=np.int32),
+        }
+        made = make[name]()  # [E]
+        object.__setattr__(self, name, made)
+        return made
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -58,8 +77,7 @@ class StateSpace:
 
     def _check(self) -> None:
         S = self.n_states
-        if not 1 <= S <= 65535:
-            raise InputError(f"a chain needs between 1 and 65535 states, got {S}")
+        _check_size(S)
         for name in ("starts", "stops", "label_of", "node_class"):
             length = len(getattr(self, name))
             if length != S:
@@ -70,8 +88,9 @@ class StateSpace:
                     f"{name} has {len(getattr(self, name))} entries, sources {len(self.sources)}"
                 )
         for name in ("node_class", "edge_class"):
-            classes = np.unique(getattr(self, name))
-            if len(classes) and (classes[0] != 0 or classes[-1] != len(classes) - 1):
+            classes = getattr(self, name)
+            inside = not len(classes) or (classes.min() >= 0 and classes.max() < len(classes))
+            if not inside or not np.all(np.bincount(classes)):
                 raise InputError(f"{name} must use every number from 0 up to its largest")
         codes = self.cells
         inside = codes.size == 0 or (
@@ -87,25 +106,21 @@ class StateSpace:
     def labels(cls, names: Sequence[str] | int) -> StateSpace:
         """One state per label, all transitions allowed."""
         S = names if isinstance(names, int) else len(names)
-        states = np.arange(S, dtype=np.int32)
-        return cls(
-            S,
-            np.repeat(states, S),
-            np.tile(states, S),
-            np.ones(S, bool),
-            np.ones(S, bool),
-            states,
-            () if isinstance(names, int) else tuple(names),
-        )
+        _check_size(S)
+        states, ones = np.arange(S, dtype=np.int32), np.ones(S, bool)
+        columns = {"label_of": states, "node_class": states, "starts": ones, "stops": ones}
+        space = cls.__new__(cls)  # without transitions: __getattr__ makes them
+        vars(space).update(columns, n_states=S, names=() if isinstance(names, int) else tuple(names))
+        return space
 
     @property
     def n_transitions(self) -> int:
-        return len(self.sources)
+        return len(self.sources) if "sources" in vars(self) else self.n_states**2
 
     @property
     def is_plain(self) -> bool:
         """Is every state a label of its own, with weights of its own, and everything allowed."""
-        return (
+        return "edge_class" not in vars(self) or (
             self.is_complete
             and bool(np.all(self.starts) and np.all(self.stops))
             and all(
@@ -134,3 +149,8 @@ class StateSpace:
     def cells(self) -> NDArray[np.int64]:
         """[E] where each transition stands in the flattened [S, S] matrix."""
         return self.sources.astype(np.int64) * self.n_states + self.targets
+
+
+def _check_size(n_states: int) -> None:
+    if not 1 <= n_states <= 65535:
+        raise InputError(f"a chain needs between 1 and 65535 states, got {n_states}")

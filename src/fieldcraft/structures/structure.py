@@ -156,6 +156,21 @@ class Structure:
         """
         return {"node": np.arange(self.n_states, dtype=np.int32)[:, None]}
 
+    @property
+    def is_plain(self) -> bool:
+        """Has every configuration of labels weights of its own, which the feature index names by labels."""
+        n = len(self.labels)
+        tables = self.label_classes().values()
+        return all(len(a) == n ** a.shape[1] and np.array_equal(a, b) for a, b in tables)
+
+    def label_classes(self) -> Mapping[str, tuple[Ints, Ints]]:
+        """For each part two tables [n, k]: labels, and the configuration that has weights for them.
+
+        Labels with several rows have several configurations (their states have weights of their own);
+        labels without a row cannot occur.
+        """
+        return {name: (self.label_of[table], table) for name, table in self.configurations().items()}
+
     def expand(self, classes: Parts) -> Parts:
         """Numbers per configuration -> potentials."""
         return classes

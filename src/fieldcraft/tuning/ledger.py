@@ -20,6 +20,7 @@ from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.tuning.tuned import Tried
 
 KIND = "fieldcraft tuning"
+FORMAT = 2  # 1, without a number, has weights of trainings that cannot be continued
 State = dict[str, Any]
 
 
@@ -38,7 +39,7 @@ class Ledger:
             return
         if self.path.exists() and self.path.stat().st_size:
             self._read()
-        head = {"kind": KIND, "digest": self.digest, **facts}
+        head = {"kind": KIND, "format": FORMAT, "digest": self.digest, **facts}
         self._replace([head, *self.lines])
 
     def add(self, line: dict[str, Any], state: State) -> None:
@@ -75,6 +76,11 @@ class Ledger:
         head, *self.lines = self._whole_lines()
         if head.get("kind") != KIND:
             raise InputError(f"{self.path} holds something else than results of tuning; choose another file")
+        if head.get("format") != FORMAT:
+            raise InputError(
+                f"{self.path} has results of another version of fieldcraft, which this one cannot continue; "
+                "remove it, or choose another file"
+            )
         if head.get("digest") != self.digest:
             raise InputError(
                 f"{self.path} holds results of another search (data, settings or ranges differ); "

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fieldcraft import ChainCRF
-from fieldcraft.design import build_design, encode_labels
+from fieldcraft.design import build_design
 from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import COLUMNS, FeatureIndex
+from fieldcraft.labels import encode_labels
 from fieldcraft.models.parameters import Parameters
 
 Key = tuple[str | None, int, int]  # attribute, previous label, label
@@ -141,6 +143,98 @@ def test_weights_align_with_features() -> None:
     assert crf.weights_[row] > 0.1
     weights = np.zeros(len(index))
     weights[row] = 2.0
-    crf._settle(Parameters.of(crf.encoder_, index, weights, len(crf.classes_)), crf.classes_.tolist())
+    crf._settle(Parameters.of(crf.encoder_, index, weights, crf._parameters.structure), crf.classes_.tolist())
     (p,) = crf.predict_proba([[["a"]]])
     assert p[0, 0] == pytest.approx(1 / (1 + np.exp(-2.0)), rel=1e-12)
+
+
+def test_the_label_columns_are_views() -> None:
+    """Of one array, column by column: the core reads them in place."""
+    index, _ = index_of(*corpus())
+    mask = np.arange(len(index)) % 3 > 0
+    for made in (index, index.select(mask), index.select(mask).append(index)):
+        assert made.labels.dtype == np.int32
+        for column in (made.previous, made.label):
+            assert column.flags.c_contiguous
+            assert np.shares_memory(column, made.labels)
+        np.testing.assert_array_equal(made.labels, np.stack([made.previous, made.label], axis=1))
+        np.testing.assert_array_equal(made.belongs_to("edge"), made.is_edge)
+        np.testing.assert_array_equal(made.belongs_to("node"), ~made.is_edge)
+        assert not made.belongs_to("segment").any()
+
+
+def triples(*, codes: bool) -> FeatureIndex:
+    """Features with one, two and three labels; ``codes`` names the parts in a column of its own."""
+    rng = np.random.default_rng(3)
+    n_labels = rng.integers(1, 4, 60)
+    labels = rng.integers(0, 5, (60, 3)).astype(np.int32)
+    labels[np.arange(3) < 3 - n_labels[:, None]] = -1
+    attribute = np.arange(60, dtype=np.int32) // 2 - 1
+    ones = np.ones(60, np.int32)
+    part = (2 - (n_labels - 1)).astype(np.uint8)
+    return FeatureIndex(
+        attribute,
+        labels,
+        np.minimum(attribute, 0),
+        ones,
+        2 * ones,
+        np.array([[0, 1]], np.int32),
+        29,
+        ("triple", "edge", "node") if codes else ("node", "edge", "triple"),
+        part if codes else None,
+    )
+
+
+def described(index: FeatureIndex) -> list[tuple[Any, ...]]:
+    """Each feature as attribute, labels and the name of its part."""
+    return [
+        (a, tuple(y for y in labels if y >= 0), index.parts[p])
+        for a, labels, p in zip(index.attribute.tolist(), index.labels.tolist(), index.part.tolist())
+    ]
+
+
+@pytest.mark.parametrize("codes", [False, True], ids=["derived", "codes"])
+def test_three_labels(*, codes: bool) -> None:
+    index = triples(codes=codes)
+    n_labels = (index.labels >= 0).sum(axis=1)
+    for n, part in enumerate(("node", "edge", "triple"), start=1):
+        np.testing.assert_array_equal(index.belongs_to(part), n_labels == n)
+    np.testing.assert_array_equal(index.window[:, 0], 1 - n_labels)
+    names = described(index)
+    assert index.rows_of(index.attribute, *index.labels.T, codes=index.codes).tolist() == [
+        names.index(name) for name in names
+    ]
+    assert len(set(map(bytes, index.keys()))) == len(set(names))
+    odd = index.take(np.arange(1, 60, 2))
+    joined = odd.append(index)
+    assert described(joined) == [*names[1::2], *(name for name in names if name not in names[1::2])]
+    assert len({index.digest, joined.digest, odd.digest}) == 3
+
+
+def test_an_index_of_nodes_grows_by_longer_configurations() -> None:
+    """One label column becomes three; parts are matched by name, whatever their numbers."""
+    wide = triples(codes=True)
+    nodes = wide.select(wide.belongs_to("node"))
+    labels = nodes.labels[:, -1:]
+    narrow = replace(nodes, labels=labels, parts=("node",), codes=None)
+    assert narrow.previous.tolist() == [-1] * len(narrow)
+    assert described(narrow) == described(nodes)
+    joined = narrow.append(wide)
+    rest = [name for name in described(wide) if name[2] != "node"]
+    assert described(joined) == [*described(nodes), *rest]
+    assert joined.labels.shape == (60, 3)
+
+
+def test_keys_of_many_labels_do_not_overflow() -> None:
+    """Six columns of numbers up to 65,534 have 96 bits; rows that differ in one number stay apart."""
+    rng = np.random.default_rng(0)
+    labels = np.asfortranarray(rng.choice([0, 1, 65534], (400, 6)).astype(np.int32))
+    zeros, last = np.zeros(400, np.int32), np.full(400, 2**31 - 2, np.int32)
+    windows = np.zeros((1, 2), np.int32)
+    index = FeatureIndex(last, labels, zeros, zeros, zeros, windows, 2**31 - 1, tuple("abcdef"))
+    table = {tuple(row): i for i, row in reversed(list(enumerate(labels.tolist())))}
+    asked = rng.choice([0, 1, 65534], (400, 6)).astype(np.int32)
+    rows = index.rows_of(last, *asked.T)
+    assert rows.tolist() == [table.get(tuple(row), -1) for row in asked.tolist()]
+    assert (rows >= 0).any()
+    assert (rows < 0).any()

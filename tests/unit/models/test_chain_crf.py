@@ -205,7 +205,8 @@ def test_other_feature_spaces(settings: dict[str, Any]) -> None:
 def test_a_model_without_transitions_is_logistic_regression_per_token() -> None:
     crf = model(LABELS["plain"])
     weights = np.where(crf.features_.is_edge, 0.0, crf.weights_)
-    crf._settle(Parameters.of(crf.encoder_, crf.features_, weights, len(crf.classes_)), crf.classes_.tolist())
+    structure = crf._parameters.structure
+    crf._settle(Parameters.of(crf.encoder_, crf.features_, weights, structure), crf.classes_.tolist())
     X = batch(lengths=(4,))
     (p,) = crf.predict_proba(X)
     alone = [crf.predict_proba([[item]])[0][0] for item in X[0]]

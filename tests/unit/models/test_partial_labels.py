@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import fieldcraft as fc
-from fieldcraft.design import build_design, encode_partial, label_names, make_encoder
+from fieldcraft.design import build_design, make_encoder
+from fieldcraft.labels import encode_partial, label_names
 
 X = [[["the"], ["dog"], ["barks"]], [["the"], ["cat"]], [["a"], ["dog"]]]
 Y: list[list[Any]] = [["D", {"N", "V"}, "V"], ["D", None], [["D", "N"], "N"]]

@@ -34,8 +34,9 @@ def test_voters_decide(data: Any, voted: fc.ChainCRF) -> None:
     ballots = []
     for placed in voted.voters_.placed:
         single = fc.ChainCRF(prior=None)
+        known = voted._parameters
         single._settle(
-            type(voted._parameters)(voted.encoder_, voted._parameters.packed, placed), voted.classes_
+            type(known)(voted.encoder_, known.packed, placed, known.structure), voted.classes_.tolist()
         )
         ballots.append(single.scored(data[0]).label_numbers())
     elected = elect(np.stack(ballots), voted.voters_.votes, offsets)
@@ -59,7 +60,7 @@ def test_voters_outlive_a_mean_of_zero(data: Any, voted: fc.ChainCRF, tmp_path: 
     """Files leave out weights of zero, but not where a voter has another; what is dropped changes nothing."""
     placed, packed = voted.voters_.placed, voted._parameters.packed  # type: ignore[union-attr]
     names, encoder = voted.classes_.tolist(), voted.encoder_
-    none = type(voted._parameters)(encoder, packed, np.zeros_like(placed[0]))
+    none = type(voted._parameters)(encoder, packed, np.zeros_like(placed[0]), voted._parameters.structure)
     odd = copy.deepcopy(voted)
     odd._settle(none, names, voted.voters_)
     expected = voted.predict(data[0]).tolist()

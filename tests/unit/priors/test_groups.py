@@ -41,7 +41,7 @@ ROWS = [
 
 def index_of(rows: list[tuple[int, ...]]) -> FeatureIndex:
     columns = np.array(rows, np.int32).T
-    return FeatureIndex(*columns, windows=np.zeros((3, 2), np.int32), n_attributes=4)
+    return FeatureIndex.from_columns(*columns, windows=np.zeros((3, 2), np.int32), n_attributes=4)
 
 
 INDEX = index_of(ROWS)

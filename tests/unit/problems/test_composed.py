@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fieldcraft.design import Design
+from fieldcraft.labels import PartialLabels
 from fieldcraft.objectives import OBJECTIVES, Margin, SoftmaxMargin, resolve_objective
 from fieldcraft.optimisers import LBFGS
 from fieldcraft.optimisers.loop import Control, Loop
@@ -63,8 +64,6 @@ def test_fused_and_composed_agree(name: str, kind: dict[str, bool]) -> None:
 
 def test_partial_labels() -> None:
     from dataclasses import replace
-
-    from fieldcraft.design import PartialLabels
 
     rng = np.random.default_rng(8)
     X, y = draw(rng, N_LABELS, LENGTHS)

@@ -109,7 +109,7 @@ def test_the_file_is_safetensors_with_a_readable_header(tmp_path: Path) -> None:
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + length])
     ours = json.loads(header["__metadata__"]["fieldcraft"])
-    assert (ours["format"], ours["kind"], ours["labels"]) == (2, "chain", ["D", "N", "V"])
+    assert (ours["format"], ours["kind"], ours["labels"]) == (3, "chain", ["D", "N", "V"])
     assert header["weights"]["dtype"] == "F64"
 
 
@@ -164,7 +164,7 @@ def test_a_future_format(tmp_path: Path) -> None:
     crf.save(tmp_path / "x.fc")
     header, arrays = read_arrays(tmp_path / "x.fc")
     write_arrays(tmp_path / "y.fc", {**header, "format": 99}, arrays)
-    with pytest.raises(ModelFileError, match="has format 99; this fieldcraft reads formats 1 to 2"):
+    with pytest.raises(ModelFileError, match="has format 99; this fieldcraft reads formats 1 to 3"):
         fc.load(tmp_path / "y.fc")
 
 
@@ -273,3 +273,30 @@ def test_the_digest_is_of_the_data() -> None:
     other = [FREE[0], FREE[1], ["x"]]  # ids are the same, names differ
     assert ChainCRF().fit(other, Y).provenance_["data"] != digest
     assert ChainCRF().fit(FREE, [["D", "N"], ["D", "N", "V"], ["V"]]).provenance_["data"] != digest
+
+
+def test_checksums(tmp_path: Path) -> None:
+    """A flipped bit in any array is named; a file without checksums has none to compare."""
+    crf, X = fitted("templates")
+    crf.save(tmp_path / "x.fc", checksums=True)
+    header, arrays = read_arrays(tmp_path / "x.fc")
+    assert header["checksums"].keys() == arrays.keys()
+    assert answers(fc.load(tmp_path / "x.fc"), X) == answers(crf, X)
+    content = (tmp_path / "x.fc").read_bytes()
+    flipped = 0
+    for name, array in arrays.items():
+        if array.nbytes and content.count(array.tobytes()) == 1:
+            changed = bytearray(content)
+            changed[content.index(array.tobytes()) + array.nbytes // 2] ^= 4
+            with pytest.raises(
+                ModelFileError, match=f"the content of {name} has changed since it was written"
+            ):
+                fc.load(bytes(changed))
+            flipped += 1
+    assert flipped > 8
+    for bad in ([], "x", {"none": "0"}, {"weights": None}):
+        write_arrays(tmp_path / "bad.fc", {**header, "checksums": bad}, arrays)
+        with pytest.raises(ModelFileError, match=r"bad\.fc is damaged"):
+            fc.load(tmp_path / "bad.fc")
+    crf.save(tmp_path / "plain.fc")
+    assert "checksums" not in read_arrays(tmp_path / "plain.fc")[0]

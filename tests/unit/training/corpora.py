@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft import _core
-from fieldcraft.design import Design, build_design, encode_labels, native_columns, native_tokens
+from fieldcraft.design import Design, build_design, native_columns, native_tokens
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.labels import encode_labels
 from fieldcraft.priors import Prior
 from fieldcraft.problems import build
 from fieldcraft.structures.linear_chain import LinearChain

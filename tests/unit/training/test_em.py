@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import fieldcraft as fc
-from fieldcraft.design import Design, build_design, encode_partial
+from fieldcraft.design import Design, build_design
 from fieldcraft.features.free import FreeFeatures
+from fieldcraft.labels import encode_partial
 from fieldcraft.objectives import MarginalLikelihood
 from fieldcraft.optimisers.loop import Control, Loop
 from fieldcraft.priors import ElasticNet, Gaussian, Prior

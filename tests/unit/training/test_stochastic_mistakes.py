@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.features.packed import PackedIndex
+from fieldcraft.models.parameters import Scoring
 from fieldcraft.models.voting import Voters
 from fieldcraft.optimisers.arow import AROW
 from fieldcraft.optimisers.passive_aggressive import PassiveAggressive
 from fieldcraft.optimisers.perceptron import AveragedPerceptron, Perceptron, VotedPerceptron
 from fieldcraft.optimisers.table import check_settings
+from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.states import StateSpace
 from oracles import online
 from unit.training.corpora import same
 from unit.training.online_cases import S, begin, case, visited
@@ -72,7 +74,8 @@ class TestPerceptron:
         run.step(), run.step()
         literal = online.voters(visited(run, c.examples, 2), c.start)
         encoded = c.design.encoded
-        found = Voters.of(PackedIndex.of(c.design.index, S), *run.voters()).states(encoded, 1)
+        scoring = Scoring.of(c.design.index, LinearChain(StateSpace.labels(S)))
+        found = Voters.of(scoring, *run.voters()).states(encoded, 1)
         for i, example in enumerate(c.examples):
             first, last = encoded.offsets[i : i + 2]
             labelings = list(itertools.product(range(S), repeat=int(last - first)))

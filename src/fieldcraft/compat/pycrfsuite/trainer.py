@@ -22,9 +22,9 @@ from fieldcraft.compat.algorithms import (
 )
 from fieldcraft.compat.pycrfsuite.items import list_of_items, zero_support
 from fieldcraft.compat.pycrfsuite.log import TrainingLog, held_out_scores, iteration_text
-from fieldcraft.design import check_labels
 from fieldcraft.errors import InputError
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.labels import check_labels
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.optimisers.loop import Record
 

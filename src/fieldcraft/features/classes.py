@@ -1,0 +1,100 @@
+"""From label configurations to the classes of states and transitions that own weights.
+
+Training shows labels; weights belong to classes (structures/states.py). A feature (attribute, label) becomes
+one for every node class of a state with this label, a feature (attribute, label, label) one for every edge
+class of a transition between states with these labels.
+
+Counts: a feature of a class has the sum of the counts of its label configurations, as if all of them were
+observed with it. Where labels have several classes, each of these has the whole count, as candidates of a
+partial label have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.errors import InputError
+from fieldcraft.features.index import FeatureIndex, row_keys
+
+Ints = NDArray[np.int32]
+Rows = NDArray[np.int64]
+
+
+class Classes(Protocol):
+    """What a structure says about labels and weights (structures/structure.py)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parts(self) -> tuple[str, ...]: ...
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+    @property
+    def is_plain(self) -> bool: ...
+    def label_classes(self) -> Mapping[str, tuple[Ints, Ints]]: ...
+
+
+def names_labels(structure: Classes) -> bool:
+    """Do the numbers in the feature index of this structure stand for labels."""
+    return structure.is_plain or all(np.array_equal(*pair) for pair in structure.label_classes().values())
+
+
+def with_classes(index: FeatureIndex, structure: Classes) -> FeatureIndex:
+    """The features of the structure's classes that an index of label configurations stands for.
+
+    What cannot occur, such as a transition that a state space forbids, has no feature.
+    """
+    if structure.is_plain:
+        return index
+    tables = structure.label_classes()
+    lost = len(index) - sum(np.count_nonzero(index.belongs_to(part)) for part in tables)
+    if lost:
+        raise InputError(
+            f"{lost} of {len(index)} features belong to none of the parts {', '.join(tables)} of the "
+            f"structure {structure.name}; leave out the templates that look at other parts"
+        )
+    blocks = [_expanded(index, part, *pair) for part, pair in tables.items()]
+    rows, labels = (np.concatenate(columns, axis=-1) for columns in zip(*blocks))
+    order = np.argsort(rows, kind="stable")
+    return _merged(replace(index.take(rows[order]), labels=np.take(labels, order, axis=1).T))
+
+
+def with_labels(index: FeatureIndex, structure: Classes) -> FeatureIndex:
+    """The same features with labels in place of classes: for a class with several, its first."""
+    if names_labels(structure):
+        return index
+    columns = index.labels.T.copy()  # [k, F]
+    for part, (labels, numbers) in structure.label_classes().items():
+        mine, k = np.flatnonzero(index.belongs_to(part)), labels.shape[1]
+        known, asked = row_keys(list(numbers.T), [column[mine] for column in index.labels.T[-k:]])
+        order = np.argsort(known, kind="stable")
+        columns[-k:, mine] = labels[order[np.searchsorted(known, asked, sorter=order)]].T
+    return replace(index, labels=columns.T)
+
+
+def _expanded(index: FeatureIndex, part: str, labels: Ints, numbers: Ints) -> tuple[Rows, Ints]:
+    """The rows of a part, each as often as it has classes, and [columns, rows] the numbers of these."""
+    mine, k = np.flatnonzero(index.belongs_to(part)), labels.shape[1]
+    known, asked = row_keys(list(labels.T), [column[mine] for column in index.labels.T[-k:]])
+    order = np.argsort(known, kind="stable")
+    first, last = (np.searchsorted(known, asked, side, sorter=order) for side in ("left", "right"))
+    n = last - first
+    within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+    chosen = order[np.repeat(first, n) + within]
+    columns = np.full((max(k, index.labels.shape[1]), len(chosen)), -1, np.int32)
+    columns[-k:] = numbers[chosen].T
+    return np.repeat(mine, n), columns
+
+
+def _merged(index: FeatureIndex) -> FeatureIndex:
+    """Features that occur several times, as several labels of one class do, once; their counts add up."""
+    first = index.rows_of(index.attribute, *index.labels.T, codes=index.codes)
+    kept = np.unique(first)
+    count = np.zeros(len(index), np.int32)
+    np.add.at(count, first, index.count)
+    return replace(index.take(kept), count=count[kept])

@@ -1,0 +1,99 @@
+"""Kinds of models: which class a model file needs.
+
+A file names its kind, never a module. ``KINDS`` maps the name to a class, or to the module and the name of
+one that is imported when a file needs it. ``register_kind`` adds models that are defined elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.errors import InputError
+
+if TYPE_CHECKING:
+    from fieldcraft.models.parameters import Parameters
+    from fieldcraft.models.voting import Voters
+    from fieldcraft.structures.structure import Structure
+
+KINDS: dict[str, str | type[Any]] = {"chain": "fieldcraft.models.chain:ChainCRF"}
+NEEDED = ("get_params", "structure_for", "_settle")
+
+
+class Storable(Protocol):
+    """What saving, loading and pickling need of a model.
+
+    Its class must be callable without arguments. The constructor's parameters are stored under their names;
+    those that say how it was trained (templates, prior, optimiser, objective …) are stored with the training.
+    """
+
+    classes_: NDArray[np.object_]
+    _parameters: Parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's parameters as they are now."""
+
+    def structure_for(self, labels: Sequence[str]) -> Structure:
+        """The structure that a model over these labels runs on, as its parameters say."""
+
+    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
+        """Become fitted."""
+
+    def _require_fitted(self) -> None: ...
+
+
+def register_kind(name: str, kind: type[Any]) -> None:
+    """Let ``save`` and ``fc.load`` store models of a class under a name of its own.
+
+    Parameters
+    ----------
+    name : what the file calls the kind
+    kind : a class with the methods of ``Storable``; subclasses of ``ChainCRF`` have them
+
+    Examples
+    --------
+    >>> from fieldcraft import ChainCRF
+    >>> class Tagger(ChainCRF):
+    ...     "A chain with other defaults."
+    >>> register_kind("tagger", Tagger)
+    >>> kind_of(Tagger())
+    'tagger'
+    """
+    if not isinstance(name, str) or not name:
+        raise InputError(f"kind {name!r}; give a name")
+    known = KINDS.get(name)
+    if known is not None and _path(known) != _path(kind):
+        raise InputError(
+            f"the kind {name!r} is {_path(known)} already; choose another name for {_path(kind)}"
+        )
+    missing = [method for method in NEEDED if not callable(getattr(kind, method, None))]
+    if missing:
+        raise InputError(f"{kind.__name__} has no method {', '.join(missing)}, which saving and loading need")
+    KINDS[name] = kind
+
+
+def kind_of(model: Any) -> str:
+    """The name under which a model is stored: that of its class, or of the nearest class it inherits from."""
+    paths = {_path(kind): name for name, kind in KINDS.items()}
+    for kind in type(model).__mro__:
+        if _path(kind) in paths:
+            return paths[_path(kind)]
+    name = type(model).__name__
+    raise InputError(f"{name} has no kind to be stored under; call register_kind(name, {name}) once")
+
+
+def resolve_kind(name: Any) -> type[Any] | None:
+    """The class of a kind, imported if it must be; None where the name is unknown."""
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    if isinstance(kind, str):
+        module, _, attribute = kind.partition(":")
+        kind = getattr(import_module(module), attribute)
+    return kind
+
+
+def _path(kind: str | type[Any]) -> str:
+    return kind if isinstance(kind, str) else f"{kind.__module__}:{kind.__qualname__}"

@@ -1,0 +1,42 @@
+"""State spaces in model files: one array for each column of a ``StateSpace``.
+
+    sources, targets, edge_class  int32 [E]      label_of, node_class  int32 [S]      starts, stops  uint8 [S]
+
+Every number is checked when a file is read, since it may be damaged or hostile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.structures.states import StateSpace
+
+NUMBERS = ("sources", "targets", "edge_class", "label_of", "node_class")
+FLAGS = ("starts", "stops")
+
+
+def pack_states(states: StateSpace) -> dict[str, NDArray[Any]]:
+    """The arrays of a state space; the names of its labels are those of the model."""
+    numbers = {name: getattr(states, name) for name in NUMBERS}
+    return {**numbers, **{name: getattr(states, name).astype(np.uint8) for name in FLAGS}}
+
+
+def unpack_states(arrays: Mapping[str, NDArray[Any]], labels: Sequence[str]) -> StateSpace:
+    """The state space that ``pack_states`` stored; ValueError or InputError where a number does not fit."""
+    for name in (*NUMBERS, *FLAGS):
+        kind = np.int32 if name in NUMBERS else np.uint8
+        if arrays[name].dtype != kind or arrays[name].ndim != 1:
+            raise ValueError(f"states.{name}: type {arrays[name].dtype} and shape {arrays[name].shape}")
+    for name in FLAGS:
+        if arrays[name].max(initial=0) > 1:
+            raise ValueError(f"states.{name}: a number that is neither 0 nor 1")
+    label_of = arrays["label_of"]
+    if label_of.min(initial=0) < 0 or label_of.max(initial=0) >= len(labels):
+        raise ValueError(f"states.label_of: a state has none of the {len(labels)} labels")
+    flags = {name: arrays[name].astype(bool) for name in FLAGS}
+    numbers = {name: arrays[name] for name in NUMBERS}
+    return StateSpace(n_states=len(label_of), **numbers, **flags, names=tuple(labels))
