@@ -11,12 +11,12 @@ from fieldcraft.errors import CorpusError, ModelFileError
 
 def load_model(path: str, jobs: int | None) -> Any:
     """The model in a file, set to use so many threads."""
-    from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.models.answers import Answers
     from fieldcraft.models.persistence import load
 
     model = load(path)
-    if not isinstance(model, ChainCRF):
-        raise ModelFileError(f"{path} holds a {type(model).__name__}; this command wants a chain model")
+    if not isinstance(model, Answers):
+        raise ModelFileError(f"{path} has a {type(model).__name__}, which cannot label sequences")
     model.n_jobs = jobs
     return model
 

@@ -22,7 +22,8 @@ from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
 
 if TYPE_CHECKING:
-    from fieldcraft.inspection import Explanation
+    from fieldcraft.features.index import FeatureIndex
+    from fieldcraft.inspection import Explanation, Inspection
     from fieldcraft.models.parameters import Parameters
     from fieldcraft.models.text import TextSpan
 
@@ -30,18 +31,31 @@ Floats = NDArray[np.float64]
 
 
 class Answers(Estimator):
-    """What a trained model says of sequences; large inputs are scored block by block."""
+    """What a trained model says of sequences and of itself; large inputs are scored block by block."""
 
+    decoding: str = "viterbi"  # these stand for parameters that a model does not have
+    tokenizer: Any = "words"
+    n_jobs: int | None = None
+    random_state: int = 0
     classes_: NDArray[np.object_]
-    decoding: str
-    n_jobs: int | None
-    random_state: int
-    tokenizer: Any
     _parameters: Parameters
+    _built: tuple[Parameters, Structure]
 
     def structure_for(self, labels: Sequence[str]) -> Structure:
         """The structure that a model over these labels runs on."""
         raise NotImplementedError
+
+    @property
+    def weights_(self) -> Floats:
+        """[F] one weight per feature, read-only."""
+        self._require_fitted()
+        return self._parameters.weights
+
+    @property
+    def features_(self) -> FeatureIndex:
+        """The feature index: one row per weight."""
+        self._require_fitted()
+        return self._parameters.index
 
     @property
     def encoder_(self) -> Encoder:
@@ -134,6 +148,28 @@ class Answers(Estimator):
 
         return self._scored(only(sequence), keep=True).explain(0, token=token, label=label, top=top)
 
+    def inspect(
+        self,
+        *,
+        top: int = 20,
+        label: str | None = None,
+        attribute: str | None = None,
+        template: str | None = None,
+    ) -> Inspection:
+        """What the model learnt: transitions, strongest features, templates.
+
+        Parameters
+        ----------
+        top : how many features to list, for and against
+        label : only features with this label
+        attribute : only attributes of this name; with ``*`` and ``?`` for other characters; or a part of it
+        template : only features of this template, or of those that match
+        """
+        from fieldcraft.inspection.overview import inspect_model
+
+        self._require_fitted()
+        return inspect_model(self, top=top, label=label, attribute=attribute, template=template)
+
     def _scored(self, X: Any, *, keep: bool = False) -> Scored:
         predictor = self._predictor()
         encoded = encode(X, self._parameters.encoder, grow=False, n_threads=predictor.structure.n_jobs)
@@ -154,7 +190,7 @@ class Answers(Estimator):
 
     def _structure(self) -> Structure:
         """The structure of the trained model, built once."""
-        built: tuple[Parameters, Structure] | None = vars(self).get("_built")
+        built = getattr(self, "_built", None)
         if built is None or built[0] is not self._parameters:
             built = self._built = self._parameters, self.structure_for(self.classes_.tolist())
         return built[1]

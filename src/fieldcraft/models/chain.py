@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
-from fieldcraft.features.index import FeatureIndex
 from fieldcraft.models.answers import Answers
 from fieldcraft.models.learner import Learner
 from fieldcraft.models.parameters import Parameters
@@ -22,7 +21,7 @@ from fieldcraft.structures.states import StateSpace
 from fieldcraft.threads import resolve_jobs
 
 if TYPE_CHECKING:
-    from fieldcraft.inspection import Inspection
+    pass
 
 Floats = NDArray[np.float64]
 
@@ -107,42 +106,6 @@ class ChainCRF(Answers, Learner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @property
-    def weights_(self) -> Floats:
-        """[F] one weight per feature, read-only."""
-        self._require_fitted()
-        return self._parameters.weights
-
-    @property
-    def features_(self) -> FeatureIndex:
-        """The feature index: one row per weight."""
-        self._require_fitted()
-        return self._parameters.index
-
-    # -- reasons ----------------------------------------------------------------------------------
-
-    def inspect(
-        self,
-        *,
-        top: int = 20,
-        label: str | None = None,
-        attribute: str | None = None,
-        template: str | None = None,
-    ) -> Inspection:
-        """What the model learnt: transitions, strongest features, templates.
-
-        Parameters
-        ----------
-        top : how many features to list, for and against
-        label : only features with this label
-        attribute : only attributes of this name; with ``*`` and ``?`` for other characters; or a part of it
-        template : only features of this template, or of those that match
-        """
-        from fieldcraft.inspection.overview import inspect_model
-
-        self._require_fitted()
-        return inspect_model(self, top=top, label=label, attribute=attribute, template=template)
 
     # -- persistence ------------------------------------------------------------------------------
 
