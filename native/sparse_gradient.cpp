@@ -9,7 +9,8 @@ void SparseGradient::clear() {
   for (const uint32_t id : wides_) wide_slot_[id] = -1;
   for (const uint32_t id : singles_) slot_[id] = -1;
   wides_.clear(), singles_.clear(), wide_sums_.clear(), single_sums_.clear();
-  shared_.fill_zero(), has_shared_ = false;
+  if (has_shared_) shared_.fill_zero();
+  has_shared_ = false;
 }
 
 double* SparseGradient::wide(uint32_t id) {
@@ -38,7 +39,7 @@ void SparseGradient::multiply(const Buffer& field) {
   };
   for (size_t k = 0; k < wides_.size(); ++k)
     times(static_cast<size_t>(wides_[k]) * width_, width_, wide_sums_.data() + k * width_);
-  times(shared_at(), static_cast<int>(shared_.size()), shared_.data());
+  if (has_shared_) times(shared_at(), static_cast<int>(shared_.size()), shared_.data());
   for (size_t k = 0; k < singles_.size(); ++k) times(single_at() + singles_[k], 1, single_sums_.data() + k);
 }
 
