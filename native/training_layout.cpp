@@ -304,17 +304,18 @@ void TrainingLayout::apply(int64_t i, const double* change, const Factors& facto
 }
 
 void TrainingLayout::collect(int64_t i, const SequenceParts& parts, bool all, SparseGradient& out) const {
+  const TokenRows d = rows_.view();
   out.clear();
   const double* change = parts.node.data();
   for (int64_t t = first(i); t < first(i + 1); ++t, change += P_) {
     if (!all && std::all_of(change, change + P_, [](double x) { return x == 0; })) continue;
-    for (int64_t k = rows_.dense_ptr[t]; k < rows_.dense_ptr[t + 1]; ++k) {
-      double* sum = out.wide(rows_.dense[k]);
-      const double value = rows_.valued ? rows_.dense_values[k] : 1.0;
+    for (int64_t k = d.dense_ptr[t]; k < d.dense_ptr[t + 1]; ++k) {
+      double* sum = out.wide(d.dense[k]);
+      const double value = d.valued ? d.dense_values[k] : 1.0;
       for (int y = 0; y < P_; ++y) sum[y] += value * change[y];
     }
-    for (int64_t k = rows_.sparse_ptr[t]; k < rows_.sparse_ptr[t + 1]; ++k)
-      out.single(rows_.feature(k)) += (rows_.valued ? rows_.sparse_values[k] : 1.0) * change[rows_.label(k)];
+    for (int64_t k = d.sparse_ptr[t]; k < d.sparse_ptr[t + 1]; ++k)
+      out.single(rows_.feature(k)) += (d.valued ? d.sparse_values[k] : 1.0) * change[rows_.label(k)];
   }
   if (length(i) > 1) std::copy_n(parts.pairs.data(), n_pairs(), out.shared());
   if (!needs_tokens()) return;
