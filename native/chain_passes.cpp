@@ -1,6 +1,7 @@
 #include "chain_passes.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace fieldcraft {
 
@@ -14,8 +15,9 @@ ChainPasses::ChainPasses(const ChainProblem& problem, const int32_t* gold)
 // Made again only when a weight of a label pair has changed.
 const Edges& ChainPasses::edges_of(const double* field, double scale) {
   const double* pairs = field + layout_.pairs_at();
-  if (!edges_ || scale != scale_ || !std::equal(pairs_.begin(), pairs_.end(), pairs)) {
-    pairs_.assign(pairs, pairs + layout_.n_pairs()), scale_ = scale;
+  const size_t n = layout_.n_pairs();
+  if (!edges_ || scale != scale_ || std::memcmp(pairs_.data(), pairs, n * sizeof(double)) != 0) {
+    pairs_.assign(pairs, pairs + n), scale_ = scale;
     edges_ = layout_.edges(field, scale);
   }
   return *edges_;

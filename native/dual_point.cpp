@@ -14,7 +14,8 @@ DualPoint::DualPoint(const ChainProblem& problem, const int32_t* gold, const dou
       mean_(mean, mean + problem.n_features()),
       inverse_(DualWeights::inverses(precision, problem.n_features())),
       cost_(static_cast<size_t>(problem.n_states()) * problem.n_states(), 0.0),
-      live_(problem.layout(), inverse_) {
+      live_(problem.layout(), inverse_),
+      oracle_(problem.layout()) {
   if (cost != nullptr) cost_.assign(cost, cost + cost_.size());
   reset();
 }
@@ -30,12 +31,11 @@ void DualPoint::gold_marginals(std::vector<double>& node, std::vector<double>& p
     }
 }
 
-double DualPoint::worst(int64_t i, const Buffer& scores, SequenceOracle& oracle,
-                        std::vector<int32_t>& labels) const {
+double DualPoint::worst(int64_t i, const Buffer& scores, std::vector<int32_t>& labels) {
   const int64_t T = length(i);
   labels.resize(T);
   const auto fill = [&](double* node) { std::copy_n(scores.data(), T * P(), node); };
-  return oracle.argmax({&edges(), nullptr, T, fill, gold(i), nullptr}, cost_.data(), labels.data());
+  return oracle_.argmax({&edges(), nullptr, T, fill, gold(i), nullptr}, cost_.data(), labels.data());
 }
 
 double DualPoint::cost_of(int64_t i, const int32_t* labels) const {

@@ -56,7 +56,7 @@ class DualPoint {
   }
 
   // The labelling of greatest score + cost, and that sum; scores [T, P] are without costs.
-  double worst(int64_t i, const Buffer& scores, SequenceOracle& oracle, std::vector<int32_t>& labels) const;
+  double worst(int64_t i, const Buffer& scores, std::vector<int32_t>& labels);
   // score + cost of a labelling.
   double value(int64_t i, const double* scores, const int32_t* labels) const;
   double cost_of(int64_t i, const int32_t* labels) const;
@@ -86,6 +86,7 @@ class DualPoint {
   double penalty() const;
   void weights(double* out) const { live_.get(out); }
   const std::vector<double>& inverse() const { return inverse_; }
+  SequenceOracle& oracle() { return oracle_; }
 
  private:
   const ChainProblem& problem_;
@@ -93,7 +94,26 @@ class DualPoint {
   std::vector<double> mean_, inverse_;  // [n_features] mean, 1 / precision
   std::vector<double> cost_;            // [S, S]
   DualWeights live_;
+  SequenceOracle oracle_;
   Buffer after_;
+};
+
+// What the methods that visit one sequence after the other share.
+class DualMethod {
+ public:
+  explicit DualMethod(DualPoint point) : point_(std::move(point)) {}
+  virtual ~DualMethod() = default;
+
+  int64_t n_sequences() const { return point_.n_sequences(); }
+  int64_t n_features() const { return point_.n_features(); }
+  void weights(double* out) const { point_.weights(out); }
+  virtual double dual() const = 0;
+
+ protected:
+  DualPoint point_;
+  Buffer scores_;  // of the sequence that is visited
+  Move move_;
+  std::vector<int32_t> worst_;  // the labelling that violates the margin most
 };
 
 }  // namespace fieldcraft

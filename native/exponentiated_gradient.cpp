@@ -32,10 +32,7 @@ double dot(const double* x, const double* y, size_t n) {
 }  // namespace
 
 ExponentiatedGradient::ExponentiatedGradient(DualPoint point, bool entropic)
-    : point_(std::move(point)),
-      entropic_(entropic),
-      oracle_(point_.layout()),
-      sums_(point_.layout().n_pairs()) {
+    : DualMethod(std::move(point)), entropic_(entropic), sums_(point_.layout().n_pairs()) {
   const int S = point_.S();
   const int64_t N = point_.n_sequences();
   state_.node.assign(static_cast<size_t>(point_.layout().n_tokens()) * S, 0.0);
@@ -63,7 +60,7 @@ void ExponentiatedGradient::infer(int64_t i, const double* node, const double* p
   out.node.reserve(static_cast<size_t>(T) * S), out.pairs.reserve(static_cast<size_t>(S) * S);
   sums_.clear();
   const double log_z =
-      oracle_.marginals({&edges, nullptr, T, fill, nullptr, nullptr}, 1.0, rows_.data(), sums_);
+      point_.oracle().marginals({&edges, nullptr, T, fill, nullptr, nullptr}, 1.0, rows_.data(), sums_);
   for (int64_t t = 0; t < T; ++t) std::copy_n(rows_.data() + t * P, S, out.node.data() + t * S);
   for (int x = 0; x < S; ++x)
     for (int y = 0; y < S; ++y) out.pairs[x * S + y] = sums_.total(x * P + y, edges);
@@ -114,7 +111,7 @@ void ExponentiatedGradient::propose(int64_t i, double rate) {
 bool ExponentiatedGradient::settled(int64_t i) {
   const int S = point_.S(), P = point_.P();
   const int64_t T = point_.length(i);
-  double gap = point_.worst(i, scores_, oracle_, worst_) - term_[i];
+  double gap = point_.worst(i, scores_, worst_) - term_[i];
   for (int64_t t = 0; t < T; ++t) gap -= dot(scores_.data() + t * P, &mu_node_[(point_.first(i) + t) * S], S);
   for (int x = 0; x < S; ++x)
     gap -= dot(point_.edges().scores.data() + x * P, &mu_pairs_[(i * S + x) * S], S);

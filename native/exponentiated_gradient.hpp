@@ -21,7 +21,7 @@
 
 namespace fieldcraft {
 
-class ExponentiatedGradient {
+class ExponentiatedGradient final : public DualMethod {
  public:
   // `entropic`: the likelihood (its point has no costs); else the margin.
   ExponentiatedGradient(DualPoint point, bool entropic);
@@ -29,11 +29,7 @@ class ExponentiatedGradient {
   // One pass in the order of `order` [N].
   void run(const int64_t* order);
 
-  int64_t n_sequences() const { return point_.n_sequences(); }
-  int64_t n_features() const { return point_.n_features(); }
-
-  double dual() const;
-  void weights(double* out) const { point_.weights(out); }
+  double dual() const override;
 
   struct State {
     std::vector<double> node, pairs;  // lambda: [tokens, S], [N, S, S]
@@ -58,17 +54,13 @@ class ExponentiatedGradient {
   void visit(int64_t i);
   void infer_all();
 
-  DualPoint point_;
   bool entropic_;
   State state_;
   std::vector<double> mu_node_, mu_pairs_, term_;  // of the present lambda
-  SequenceOracle oracle_;
   PairSums sums_;
-  Buffer scores_, after_, rows_;
+  Buffer after_, rows_;
   Buffer node_, pairs_;  // the lambda that is tried
   Marginals found_;
-  Move move_;
-  std::vector<int32_t> worst_;
 };
 
 }  // namespace fieldcraft

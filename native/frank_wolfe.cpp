@@ -7,7 +7,7 @@
 
 namespace fieldcraft {
 
-FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : point_(std::move(point)), oracle_(point_.layout()) {
+FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : DualMethod(std::move(point)) {
   point_.gold_marginals(state_.node, state_.pairs);
   state_.cost.assign(point_.n_sequences(), 0.0);
   if (averaged) late_ = std::make_unique<DualWeights>(point_.layout(), point_.inverse());
@@ -22,7 +22,7 @@ double FrankWolfe::visit(int64_t i) {
   double* const pairs = state_.pairs.data() + i * S * S;
   const Edges& edges = point_.edges();
   point_.score(i, scores_);
-  const double best = point_.worst(i, scores_, oracle_, worst_);
+  const double best = point_.worst(i, scores_, worst_);
   point_.clear(i, move_);
   double now = state_.cost[i];  // E[theta + cost]; the move is c (q_i - [y*])
   for (int64_t t = 0; t < T; ++t)

@@ -20,18 +20,14 @@
 
 namespace fieldcraft {
 
-class FrankWolfe {
+class FrankWolfe final : public DualMethod {
  public:
   FrankWolfe(DualPoint point, bool averaged);
 
   // One pass in the order of `order` [N]; returns the sum of c_i gap_i as they were met.
   double run(const int64_t* order);
 
-  int64_t n_sequences() const { return point_.n_sequences(); }
-  int64_t n_features() const { return point_.n_features(); }
-
-  double dual() const;
-  void weights(double* out) const { point_.weights(out); }
+  double dual() const override;
   void average(double* out) const;  // the weights themselves without averaging
 
   struct State {
@@ -55,13 +51,9 @@ class FrankWolfe {
  private:
   double visit(int64_t i);
 
-  DualPoint point_;
   State state_;
   std::unique_ptr<DualWeights> late_;
-  SequenceOracle oracle_;
-  Buffer scores_;
-  Move move_, whole_;
-  std::vector<int32_t> worst_;
+  Move whole_;
 };
 
 }  // namespace fieldcraft

@@ -35,7 +35,7 @@ void Sag::start(const double* weights) {
   const std::vector<double> zeros(passes_.n_sequences(), 0.0);
   direction_.fill_zero();
   n_met_ = 0, s_ = 1, sum_of_steps_ = 0;
-  scale_seen_.assign(gradient_.n_stretches(), 1.0), sum_seen_.assign(gradient_.n_stretches(), 0.0);
+  seen_.assign(gradient_.n_stretches(), {1, 0});
   restore({std::vector<float>(begin_.back(), 0.0f), zeros, zeros, zeros});
 }
 
@@ -79,7 +79,7 @@ int64_t Sag::draw(int64_t k, const int64_t* order) {
 }
 
 void Sag::bring_up_to_date(size_t stretch) {
-  double &scale = scale_seen_[stretch], &sum = sum_seen_[stretch];
+  auto& [scale, sum] = seen_[stretch];
   if (sum == sum_of_steps_ && scale == s_) return;
   const auto [at, n] = gradient_.stretch(stretch);
   const double ratio = s_ / scale, step = s_ * (sum_of_steps_ - sum);
@@ -89,8 +89,8 @@ void Sag::bring_up_to_date(size_t stretch) {
 }
 
 void Sag::refresh_all() {
-  for (size_t stretch = 0; stretch < scale_seen_.size(); ++stretch) bring_up_to_date(stretch);
-  std::fill(scale_seen_.begin(), scale_seen_.end(), 1.0), std::fill(sum_seen_.begin(), sum_seen_.end(), 0.0);
+  for (size_t stretch = 0; stretch < seen_.size(); ++stretch) bring_up_to_date(stretch);
+  seen_.assign(seen_.size(), {1, 0});
   s_ = 1, sum_of_steps_ = 0;
 }
 
@@ -146,18 +146,17 @@ void Sag::search(int64_t i, double loss) {
 
 // The loss of a sequence after a step along gradient_.
 double Sag::loss_at(int64_t i, double step) {
-  before_.clear();
+  before_.resize(gradient_.n_touched());
+  double* before = before_.data();
   gradient_.each([&](size_t at, int n, const double* g) {
-    before_.insert(before_.end(), &field_[at], &field_[at] + n);
-    for (int k = 0; k < n; ++k) field_[at + k] -= step * g[k];
+    for (double* entry = &field_[at]; n > 0; --n) *before++ = *entry, *entry++ -= step * *g++;
   });
   struct PutBack {  // even where the evaluation fails
     Sag& sag;
     ~PutBack() {
       const double* before = sag.before_.data();
       sag.gradient_.each([&](size_t at, int n, const double*) {
-        std::copy_n(before, n, &sag.field_[at]);
-        before += n;
+        for (double* entry = &sag.field_[at]; n > 0; --n) *entry++ = *before++;
       });
     }
   } const put_back{*this};

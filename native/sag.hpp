@@ -64,8 +64,11 @@ class Sag final : public Stochastic {
 
   double lambda_, n_met_ = 0;
   Setting mean_;
-  Buffer direction_;                           // d
-  std::vector<double> scale_seen_, sum_seen_;  // (s', S') of each stretch
+  Buffer direction_;  // d
+  struct Seen {
+    double scale, sum;
+  };
+  std::vector<Seen> seen_;  // (s', S') of each stretch
   double s_ = 1, sum_of_steps_ = 0;
   std::vector<size_t> begin_;  // [N + 1] where a sequence's parts begin
   Memory memory_;

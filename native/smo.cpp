@@ -15,7 +15,7 @@ constexpr double kRounding = 1e-13;  // of theta + cost: less than this is no vi
 }  // namespace
 
 Smo::Smo(DualPoint point, int budget)
-    : point_(std::move(point)), budget_(budget), kept_(point_.n_sequences()), oracle_(point_.layout()) {
+    : DualMethod(std::move(point)), budget_(budget), kept_(point_.n_sequences()) {
   for (int64_t i = 0; i < point_.n_sequences(); ++i) {
     const int32_t* gold = point_.gold(i);
     kept_[i].push_back({{gold, gold + point_.length(i)}, 1.0, 0.0, 0.0});
@@ -82,7 +82,7 @@ bool Smo::step(int64_t i, double least) {
 }
 
 // worst_ <- the labelling that violates the margin most, at scores_.
-void Smo::look(int64_t i) { worst_value_ = point_.worst(i, scores_, oracle_, worst_); }
+void Smo::look(int64_t i) { worst_value_ = point_.worst(i, scores_, worst_); }
 
 double Smo::pass(const int64_t* order, int steps, bool looks) {
   rebuild();

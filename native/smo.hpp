@@ -21,7 +21,7 @@
 
 namespace fieldcraft {
 
-class Smo {
+class Smo final : public DualMethod {
  public:
   Smo(DualPoint point, int budget);
 
@@ -36,11 +36,7 @@ class Smo {
   // One pass over the kept labellings; returns the sum of c_i (gap_i among them), as they were met.
   double polish(const int64_t* order, int steps) { return pass(order, steps, false); }
 
-  int64_t n_sequences() const { return point_.n_sequences(); }
-  int64_t n_features() const { return point_.n_features(); }
-
-  double dual() const;
-  void weights(double* out) const { point_.weights(out); }
+  double dual() const override;
   // The weights that belong to the shares, summed anew; passes begin with it.
   void rebuild();
 
@@ -66,13 +62,8 @@ class Smo {
   bool step(int64_t i, double least);
   double gap_of(int64_t i) const;
 
-  DualPoint point_;
   int budget_;
   std::vector<std::vector<Kept>> kept_;  // [N]
-  SequenceOracle oracle_;
-  Buffer scores_;
-  Move move_;
-  std::vector<int32_t> worst_;
   double worst_value_ = 0;
 };
 

@@ -20,9 +20,25 @@ class SparseGradient {
   void clear();
 
   // The sums of a stretch or an entry, which count as touched from now on; at first 0.
-  double* wide(uint32_t id);
+  double* wide(uint32_t id) {
+    int32_t& slot = wide_slot_[id];
+    if (slot < 0) {
+      slot = static_cast<int32_t>(wides_.size());
+      wides_.push_back(id);
+      wide_sums_.resize(wide_sums_.size() + width_, 0.0);
+    }
+    return wide_sums_.data() + static_cast<size_t>(slot) * width_;
+  }
   double* shared() { return has_shared_ = true, shared_.data(); }
-  double& single(uint32_t id);
+  double& single(uint32_t id) {
+    int32_t& slot = slot_[id];
+    if (slot < 0) {
+      slot = static_cast<int32_t>(singles_.size());
+      singles_.push_back(id);
+      single_sums_.push_back(0.0);
+    }
+    return single_sums_[slot];
+  }
 
   // Multiplies each sum by the field's entry.
   void multiply(const Buffer& field);
@@ -37,13 +53,22 @@ class SparseGradient {
     for (size_t k = 0; k < singles_.size(); ++k) visit(single_at() + singles_[k], 1, single_sums_.data() + k);
   }
 
+  size_t n_touched() const {  // entries, at the most
+    return wide_sums_.size() + shared_.size() + single_sums_.size();
+  }
+
   // Stretches by number, for what is kept once per stretch.
   struct Stretch {
     size_t at;
     int n;
   };
   size_t n_stretches() const { return wide_slot_.size() + 1 + slot_.size(); }
-  Stretch stretch(size_t number) const;
+  Stretch stretch(size_t number) const {
+    const size_t n_wide = wide_slot_.size();
+    if (number < n_wide) return {number * width_, width_};
+    if (number == n_wide) return {shared_at(), static_cast<int>(shared_.size())};
+    return {single_at() + number - n_wide - 1, 1};
+  }
   template <class Visit>
   void each_number(const Visit& visit) const {
     for (const uint32_t id : wides_) visit(static_cast<size_t>(id));

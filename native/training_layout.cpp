@@ -201,13 +201,20 @@ void TrainingLayout::encode_token(int64_t t) {
       });
 }
 
+// visit(feature) for the edge entries of tokens begin .. end-1
+template <class Visit>
+void TrainingLayout::each_edge_feature(int64_t begin, int64_t end, const Visit& visit) const {
+  if (!needs_tokens() || begin >= end) return;
+  for (int64_t i = tokens_.token_ptr[begin]; i < tokens_.token_ptr[end]; ++i)
+    if (const int32_t e = edge_.id[tokens_.attributes[i]]; e >= 0)
+      for (int64_t j = edge_.ptr[e]; j < edge_.ptr[e + 1]; ++j) visit(edge_.feature[j]);
+}
+
 void TrainingLayout::count_edge_entries() {
   entry_ptr_.assign(n_tokens() + 1, 0);
   for (int64_t t = 0; t < n_tokens(); ++t) {
     entry_ptr_[t + 1] = entry_ptr_[t];
-    for (int64_t i = tokens_.token_ptr[t]; i < tokens_.token_ptr[t + 1]; ++i)
-      if (const int32_t e = edge_.id[tokens_.attributes[i]]; e >= 0)
-        entry_ptr_[t + 1] += edge_.ptr[e + 1] - edge_.ptr[e];
+    each_edge_feature(t, t + 1, [&](uint32_t) { ++entry_ptr_[t + 1]; });
   }
 }
 
@@ -284,16 +291,11 @@ void TrainingLayout::scatter(int64_t begin, int64_t end, const double* node, con
                              double* dense, double* each) const {
   FIELDCRAFT_DISPATCH(scatter_tokens, rows_.view(), splits_.data(), n_threads_, owner, begin, end, P_, node,
                       dense, each);
-  if (!needs_tokens()) return;
   const int first_class = kClasses * owner / n_threads_, end_class = kClasses * (owner + 1) / n_threads_;
-  for (int64_t i = tokens_.token_ptr[begin]; i < tokens_.token_ptr[end]; ++i) {
-    const int32_t e = edge_.id[tokens_.attributes[i]];
-    if (e < 0) continue;
-    for (int64_t j = edge_.ptr[e]; j < edge_.ptr[e + 1]; ++j, ++entries) {
-      const uint32_t f = edge_.feature[j];
-      if (weight_class(f) >= first_class && weight_class(f) < end_class) each[f] += *entries;
-    }
-  }
+  each_edge_feature(begin, end, [&](uint32_t f) {
+    if (weight_class(f) >= first_class && weight_class(f) < end_class) each[f] += *entries;
+    ++entries;
+  });
 }
 
 void TrainingLayout::apply(int64_t i, const double* change, const Factors& factors, int owner, double* dense,
@@ -304,34 +306,27 @@ void TrainingLayout::apply(int64_t i, const double* change, const Factors& facto
 }
 
 void TrainingLayout::collect(int64_t i, const SequenceParts& parts, bool all, SparseGradient& out) const {
+  const TokenRows d = rows_.view();
   out.clear();
   const double* change = parts.node.data();
   for (int64_t t = first(i); t < first(i + 1); ++t, change += P_) {
     if (!all && std::all_of(change, change + P_, [](double x) { return x == 0; })) continue;
-    for (int64_t k = rows_.dense_ptr[t]; k < rows_.dense_ptr[t + 1]; ++k) {
-      double* sum = out.wide(rows_.dense[k]);
-      const double value = rows_.valued ? rows_.dense_values[k] : 1.0;
+    for (int64_t k = d.dense_ptr[t]; k < d.dense_ptr[t + 1]; ++k) {
+      double* sum = out.wide(d.dense[k]);
+      const double value = d.valued ? d.dense_values[k] : 1.0;
       for (int y = 0; y < P_; ++y) sum[y] += value * change[y];
     }
-    for (int64_t k = rows_.sparse_ptr[t]; k < rows_.sparse_ptr[t + 1]; ++k)
-      out.single(rows_.feature(k)) += (rows_.valued ? rows_.sparse_values[k] : 1.0) * change[rows_.label(k)];
+    for (int64_t k = d.sparse_ptr[t]; k < d.sparse_ptr[t + 1]; ++k)
+      out.single(rows_.feature(k)) += (d.valued ? d.sparse_values[k] : 1.0) * change[rows_.label(k)];
   }
-  if (length(i) > 1) std::copy_n(parts.pairs.data(), n_pairs(), out.shared());
-  if (!needs_tokens()) return;
-  if (all) touch_edges(i, out);
-  const double* amount = parts.entries.data();
-  for (int64_t k = tokens_.token_ptr[first(i)]; k < tokens_.token_ptr[first(i + 1)]; ++k)
-    if (const int32_t e = edge_.id[tokens_.attributes[k]]; e >= 0)
-      for (int64_t j = edge_.ptr[e]; j < edge_.ptr[e + 1]; ++j, ++amount)
-        if (*amount != 0) out.single(edge_.feature[j]) += *amount;
-}
-
-// Features of edges that look at the input, at positions that a step leads to.
-void TrainingLayout::touch_edges(int64_t i, SparseGradient& out) const {
-  if (!needs_tokens() || length(i) < 2) return;
-  for (int64_t k = tokens_.token_ptr[first(i) + 1]; k < tokens_.token_ptr[first(i + 1)]; ++k)
-    if (const int32_t e = edge_.id[tokens_.attributes[k]]; e >= 0)
-      for (int64_t j = edge_.ptr[e]; j < edge_.ptr[e + 1]; ++j) out.single(edge_.feature[j]);
+  if (length(i) < 2) return;  // no step, no edges
+  std::copy_n(parts.pairs.data(), n_pairs(), out.shared());
+  const int64_t second = first(i) + 1;
+  const double* amount = parts.entries.data() + entries_before(second) - entries_before(first(i));
+  each_edge_feature(second, first(i + 1), [&](uint32_t f) {
+    if (all || *amount != 0) out.single(f) += *amount;
+    ++amount;
+  });
 }
 
 void TrainingLayout::touch(int64_t i, SparseGradient& out) const {
@@ -341,7 +336,7 @@ void TrainingLayout::touch(int64_t i, SparseGradient& out) const {
   for (int64_t k = rows_.sparse_ptr[first(i)]; k < rows_.sparse_ptr[first(i + 1)]; ++k)
     out.single(rows_.feature(k));
   if (length(i) > 1) out.shared();
-  touch_edges(i, out);
+  each_edge_feature(first(i) + 1, first(i + 1), [&](uint32_t f) { out.single(f); });
 }
 
 double TrainingLayout::spread_square(int64_t t, const double* step, double squares) const {

@@ -91,7 +91,8 @@ class TrainingLayout final : public ScoringLayout {
   void split_owners();
   template <class Visit>
   void each_pair(const Visit& visit) const;
-  void touch_edges(int64_t i, SparseGradient& out) const;
+  template <class Visit>
+  void each_edge_feature(int64_t begin, int64_t end, const Visit& visit) const;
 
   int n_threads_;
   int64_t n_features_;

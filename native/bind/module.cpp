@@ -10,8 +10,7 @@ void bind_linear_map(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_passes(nb::module_& m);
 void bind_stochastic(nb::module_& m);
-void bind_margins(nb::module_& m);
-void bind_dual_ascent(nb::module_& m);
+void bind_dual(nb::module_& m);
 
 }  // namespace fieldcraft::bind
 
@@ -26,8 +25,7 @@ NB_MODULE(_core, m) {
   fb::bind_training(m);
   fb::bind_passes(m);
   fb::bind_stochastic(m);
-  fb::bind_margins(m);
-  fb::bind_dual_ascent(m);
+  fb::bind_dual(m);
   fb::bind_chain(m);
   fb::bind_attributes(m);
   fb::bind_templates(m);

@@ -94,9 +94,12 @@ double CallbackPasses::evaluate(int64_t i, const double* field, double scale) {
     return "the gradient of sequence " + std::to_string(i) + " has shape (" +
            std::to_string(gradient->shape(0)) + ",), expected (" + std::to_string(size(i)) + ",)";
   });
-  i_ = i, wrong_ = nb::cast<int64_t>(found[1]);
+  double value = 0;
+  require(nb::try_cast(found[0], value) && nb::try_cast(found[1], wrong_),
+          "loss must return a number, the number of wrong positions, and its gradient");
+  i_ = i;
   gradient_.assign(gradient->data(), gradient->data() + gradient->shape(0));
-  return nb::cast<double>(found[0]);
+  return value;
 }
 
 void CallbackPasses::add(int64_t i, std::vector<double> parts, bool all, SparseGradient& out) {

@@ -183,7 +183,8 @@ void bind_stochastic(nb::module_& m) {
   nb::class_<Sag, Stochastic>(m, "Sag")
       .def("use", [](Sag& self, In1<double> uniforms) { self.use(uniforms.data(), uniforms.shape(0)); })
       .def("memory", &sag_memory)
-      .def("restore_memory", &restore_memory);
+      .def("restore_memory", &restore_memory, nb::arg("parts"), nb::arg("curvature"), nb::arg("trusted"),
+           nb::arg("waiting"));
   const nb::keep_alive<0, 1> keeps;
   m.def("descent", &make_descent, nb::arg("passes"), nb::arg("mask").none(), nb::arg("average"),
         nb::arg("rate"), nb::arg("decay"), nb::arg("adaptive"), nb::arg("floor"), nb::arg("hold"),

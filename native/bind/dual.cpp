@@ -1,5 +1,4 @@
-// Dual methods for the margin: block-coordinate Frank-Wolfe, pairs of labellings (SMO), exponentiated
-// gradient.
+// Dual methods: ascent for the likelihood; block-coordinate Frank-Wolfe, SMO and exponentiated gradient.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
@@ -7,6 +6,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/problem.hpp"
+#include "dual_ascent.hpp"
 #include "exponentiated_gradient.hpp"
 #include "frank_wolfe.hpp"
 #include "smo.hpp"
@@ -14,21 +14,29 @@
 namespace fieldcraft::bind {
 namespace {
 
-DualPoint make_point(const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision,
-                     std::optional<In2<double>> cost) {
+const ChainProblem& checked(const BoundProblem& bound, const In1<int32_t>& gold, const In1<double>& mean,
+                            const In1<double>& precision) {
   const ChainProblem& problem = bound.problem;
-  const size_t n = static_cast<size_t>(problem.n_features()), S = static_cast<size_t>(problem.n_states());
+  const size_t n = static_cast<size_t>(problem.n_features());
   require(DualWeights::possible(problem), "edges that look at the input are not for this optimiser");
   require(gold.shape(0) == static_cast<size_t>(problem.n_tokens()), "one label per token is needed");
-  check_range(gold, 0, static_cast<int64_t>(S), "labels");
+  check_range(gold, 0, problem.n_states(), "labels");
   require(mean.shape(0) == n && precision.shape(0) == n, "one mean and one precision per weight are needed");
+  return problem;
+}
+
+DualPoint make_point(const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision,
+                     std::optional<In2<double>> cost) {
+  const size_t S = static_cast<size_t>(bound.problem.n_states());
   require(!cost || (cost->shape(0) == S && cost->shape(1) == S), "costs need a row and a column per label");
-  return {problem, gold.data(), mean.data(), precision.data(), cost ? cost->data() : nullptr};
+  return {checked(bound, gold, mean, precision), gold.data(), mean.data(), precision.data(),
+          cost ? cost->data() : nullptr};
 }
 
 template <class Method>
-void check_order(const In1<int64_t>& order, const Method& self) {
-  require(order.shape(0) == static_cast<size_t>(self.n_sequences()), "the order must name every sequence");
+void check_order(const In1<int64_t>& order, const Method& self, bool whole = true) {
+  require(!whole || order.shape(0) == static_cast<size_t>(self.n_sequences()),
+          "the order must name every sequence");
   for (size_t k = 0; k < order.shape(0); ++k)
     require(order(k) >= 0 && order(k) < self.n_sequences(), "the order names a sequence that is not there");
 }
@@ -52,6 +60,46 @@ nb::class_<Method> bind_method(nb::module_& m, const char* name) {
         nb::gil_scoped_release unlocked;
         self.weights(out.data());
       });
+}
+
+nb::tuple state_of(const DualAscent& self) {
+  const DualAscent::State& state = self.state();
+  std::vector<double> weights(self.n_features());
+  self.weights(weights.data());
+  return nb::make_tuple(give(std::vector<float>(state.node)), give(std::vector<float>(state.pairs)),
+                        give(std::vector<double>(state.entropy)), give(std::vector<double>(state.gaps)),
+                        give(std::vector<double>{state.overlap}), give(std::move(weights)));
+}
+
+void bind_dual_ascent(nb::module_& m) {
+  bind_method<DualAscent>(m, "DualAscent")
+      .def_prop_ro("n_sequences", &DualAscent::n_sequences)
+      .def("run",
+           [](DualAscent& self, In1<int64_t> order) {
+             check_order(order, self, false);
+             nb::gil_scoped_release unlocked;
+             const DualAscent::Pass pass = self.run(order.data(), order.shape(0));
+             return std::pair<double, double>{pass.gap, pass.dual};
+           })
+      .def("gaps", [](const DualAscent& self) { return give(std::vector<double>(self.state().gaps)); })
+      .def("state", &state_of)
+      .def("restore", [](DualAscent& self, In1<float> node, In1<float> pairs, In1<double> entropy,
+                         In1<double> gaps, In1<double> overlap, In1<double> weights) {
+        require(overlap.shape(0) == 1, "overlap is one number");
+        require(weights.shape(0) == static_cast<size_t>(self.n_features()),
+                "one weight per feature is needed");
+        self.restore({vector_of(node), vector_of(pairs), vector_of(entropy), vector_of(gaps), overlap(0)},
+                     weights.data());
+      });
+  m.def(
+      "dual_ascent",
+      [](const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision) {
+        return new DualAscent(checked(bound, gold, mean, precision), gold.data(), mean.data(),
+                              precision.data());
+      },
+      nb::arg("problem"), nb::arg("gold"), nb::arg("mean"), nb::arg("precision"), nb::keep_alive<0, 1>());
+  m.def("dual_ascent_bytes", &DualAscent::bytes, nb::arg("n_tokens"), nb::arg("n_sequences"),
+        nb::arg("n_labels"));
 }
 
 void bind_frank_wolfe(nb::module_& m) {
@@ -171,7 +219,8 @@ void bind_exponentiated_gradient(nb::module_& m) {
 
 }  // namespace
 
-void bind_margins(nb::module_& m) {
+void bind_dual(nb::module_& m) {
+  bind_dual_ascent(m);
   bind_frank_wolfe(m);
   bind_smo(m);
   bind_exponentiated_gradient(m);
