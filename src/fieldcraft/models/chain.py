@@ -6,27 +6,14 @@ p(y | x) = exp(sum of weights of the features that hold) / Z(x)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
-from fieldcraft.models.answers import Answers
-from fieldcraft.models.learner import Learner
-from fieldcraft.models.parameters import Parameters
-from fieldcraft.models.voting import Voters
+from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
-from fieldcraft.threads import resolve_jobs
-
-if TYPE_CHECKING:
-    pass
-
-Floats = NDArray[np.float64]
 
 
-class ChainCRF(Answers, Learner):
+class ChainCRF(SequenceModel):
     """Linear-chain conditional random field.
 
     Parameters
@@ -64,85 +51,6 @@ class ChainCRF(Answers, Learner):
     [['DET', 'NOUN']]
     """
 
-    def __init__(
-        self,
-        templates: Any = None,
-        *,
-        prior: Any = "auto",
-        optimiser: Any = "auto",
-        objective: Any = None,
-        labels: Any = None,
-        label_weights: Any = None,
-        features: str = "supported",
-        min_count: int = 1,
-        states: Any = "labels",
-        decoding: str = "viterbi",
-        metric: Any = "auto",
-        gazetteers: Any = None,
-        hash_size: int | None = None,
-        edge_prefix: str | None = None,
-        tokenizer: Any = "words",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.templates = templates
-        self.prior = prior
-        self.optimiser = optimiser
-        self.objective = objective
-        self.labels = labels
-        self.label_weights = label_weights
-        self.features = features
-        self.min_count = min_count
-        self.states = states
-        self.decoding = decoding
-        self.metric = metric
-        self.gazetteers = gazetteers
-        self.hash_size = hash_size
-        self.edge_prefix = edge_prefix
-        self.tokenizer = tokenizer
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    # -- persistence ------------------------------------------------------------------------------
-
-    def save(
-        self,
-        path: Any,
-        *,
-        compact: bool = False,
-        float32: bool = False,
-        zeros: bool = False,
-        checksums: bool = False,
-    ) -> None:
-        """Write the model to one file, whole or not at all.
-
-        Parameters
-        ----------
-        compact : leave out the features' counts, which only inspection needs
-        float32 : store the weights in half the room, rounded
-        zeros : store also the features whose weight is exactly 0, which change no answer
-        checksums : store digests of all arrays, which loading compares; it then reads the whole file
-        """
-        from fieldcraft.models.persistence import save
-
-        save(self, path, compact=compact, float32=float32, zeros=zeros, checksums=checksums)
-
-    def __getstate__(self) -> dict[str, Any]:
-        from fieldcraft.models.persistence import freeze
-
-        return freeze(self)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        from fieldcraft.models.persistence import thaw
-
-        thaw(self, state)
-
-    # -- inside -----------------------------------------------------------------------------------
-
     def structure_for(self, labels: Sequence[str]) -> LinearChain:
         """The structure that a model over these labels runs on: a chain over ``states``."""
         if isinstance(self.states, StateSpace):
@@ -151,15 +59,7 @@ class ChainCRF(Answers, Learner):
                     f"states has the labels {', '.join(self.states.names)}, the model {', '.join(labels)}; "
                     "they must agree, also in their order"
                 )
-            return LinearChain(self.states, n_jobs=self._jobs())
+            return LinearChain(self.states, n_jobs=self.threads())
         if self.states != "labels":
             raise InputError(f"states={self.states!r}; give 'labels' or a StateSpace")
-        return LinearChain(StateSpace.labels(labels), n_jobs=self._jobs())
-
-    def _jobs(self) -> int:
-        return resolve_jobs(self.n_jobs)
-
-    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
-        """Become fitted: everything that answers need, ready to be shared between threads."""
-        self.classes_ = np.array([*classes, None], object)[:-1]
-        self._parameters, self.voters_ = parameters, voters
+        return LinearChain(StateSpace.labels(labels), n_jobs=self.threads())

@@ -172,8 +172,10 @@ class Structure:
         return {name: (self.label_of[table], table) for name, table in self.configurations().items()}
 
     def expand(self, classes: Parts) -> Parts:
-        """Numbers per configuration -> potentials."""
-        return classes
+        """Numbers per configuration -> potentials, with a row for every position."""
+        rows = classes.n_positions
+        arrays = {name: np.broadcast_to(a, (rows, a.shape[-1])) for name, a in classes.arrays.items()}
+        return Parts(arrays, classes.offsets)
 
     def collapse(self, gradient: Parts) -> Parts:
         """The adjoint of ``expand``: a gradient in the potentials -> one per configuration."""
