@@ -21,13 +21,11 @@ from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.design import Design
-from fieldcraft.errors import FieldcraftError, InputError
-from fieldcraft.objectives import Likelihood, Objective
+from fieldcraft.errors import InputError
 from fieldcraft.objectives.objective import Evaluated
 from fieldcraft.potentials import BlockMap, FeatureTable, Parts
 from fieldcraft.priors import Prior
-from fieldcraft.problems.curvatures import crowd, curvatures
-from fieldcraft.problems.penalised import Penalised, Reduce
+from fieldcraft.problems.penalised import Penalised
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
@@ -52,37 +50,10 @@ class ComposedProblem(Penalised):
     others : as for ChainProblem
     """
 
-    def __init__(
-        self,
-        structure: Structure,
-        design: Design,
-        prior: Prior,
-        *,
-        objective: Objective | None = None,
-        costs: Floats | None = None,
-        label_weights: Floats | None = None,
-        sequence_weights: Floats | None = None,
-        mask: NDArray[np.bool_] | None = None,
-        n_jobs: int = 1,
-        reduce: Reduce | None = None,
-        curved: bool = False,
-    ) -> None:
-        del costs  # the objective knows them
-        self.structure = structure.using(1)
-        self.objective: Objective = Likelihood() if objective is None else objective
-        self.convex = self.objective.convex
+    def __init__(self, structure: Structure, design: Design, prior: Prior, **options: Any) -> None:
+        super().__init__(structure, design, prior, **options)
         self.objective.check(structure)
-        super().__init__(
-            len(design.index),
-            prior,
-            mask=mask,
-            n_jobs=n_jobs,
-            reduce=reduce,
-            curvatures=curvatures(design, structure, prior) if curved else None,
-            crowd=crowd(design),
-        )
-        self.n_sequences = design.n_sequences
-        self._label_weights, self._sequence_weights = label_weights, sequence_weights
+        self.structure = structure.using(1)
         self._table = FeatureTable(design.index, structure.configurations())
         self._encoded, self._gold = design.encoded, self._gold_of(design)
         self._blocks = [self._block(a, b) for a, b in _cuts(design.encoded.offsets)]
@@ -141,30 +112,30 @@ class ComposedProblem(Penalised):
         with ThreadPoolExecutor(self.n_jobs) as pool:
             yield from pool.map(lambda block: self._slope(block, weights), self._blocks)
 
-    def overflow(self, weights: Floats) -> FieldcraftError:
-        """Names the first sequence whose loss is not finite, or the largest where only the sum is not."""
-        losses = np.concatenate([self.evaluate(block, weights).value for block in self._blocks])
-        return self.objective.overflow(int(np.argmax(np.where(np.isfinite(losses), losses, np.inf))))
+    def losses(self, weights: Floats) -> Floats:
+        return np.concatenate([self.evaluate(block, weights).value for block in self._blocks])
 
     # -- one sequence at a time -----------------------------------------------------------------------
 
     def passes(self) -> Any:
         """The core's update rules call back for one sequence's loss and sparse gradient."""
         if self._passes is None:
-            zero = np.zeros(self.n_variables)
-            sizes = [len(self._sequence_loss(i, zero, 1.0)[2]) for i in range(self.n_sequences)]
             self._passes = _core.callback_passes(
                 self.n_variables,
                 self._sequence_weights,
-                np.array(sizes, np.int64),
+                self._sizes(),
                 self._sequence_loss,
                 self._sequence_adjoint,
             )
         return self._passes
 
     def remembered_bytes(self) -> int:
-        zero = np.zeros(self.n_variables)
-        return 4 * sum(len(self._sequence_loss(i, zero, 1.0)[2]) for i in range(self.n_sequences))
+        return 4 * int(self._sizes().sum())
+
+    def _sizes(self) -> NDArray[np.int64]:
+        """[N] length of each sequence's flat gradient."""
+        shapes = (self._shapes(self._sequence(i)) for i in range(self.n_sequences))
+        return np.array([sum(rows * width for rows, width in one) for one in shapes], np.int64)
 
     def _sequence(self, i: int) -> Block:
         if i not in self._sequences:

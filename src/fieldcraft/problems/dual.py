@@ -16,67 +16,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Design
-from fieldcraft.errors import FieldcraftError, InputError
+from fieldcraft.errors import InputError
 from fieldcraft.priors import Prior
-from fieldcraft.problems.chain import looks_at_edges, native_problem
-from fieldcraft.problems.penalised import Pair, Penalised, Reduce
-from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.problems.chain import NativeChain
+from fieldcraft.problems.penalised import Pair
+from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 
 
-class ChainDual(Penalised):
-    """The margin or the likelihood with a quadratic penalty on every weight.
+class ChainDual(NativeChain):
+    """The margin (also where no objective is chosen) or the likelihood, with a penalty on every weight."""
 
-    Parameters
-    ----------
-    structure, design, prior, costs, label_weights, sequence_weights, mask : as for ChainProblem
-    objective : "margin" (None too) or "likelihood"
-    """
-
-    def __init__(
-        self,
-        structure: LinearChain,
-        design: Design,
-        prior: Prior,
-        *,
-        objective: Any = None,
-        costs: Floats | None = None,
-        label_weights: Floats | None = None,
-        sequence_weights: Floats | None = None,
-        mask: NDArray[np.bool_] | None = None,
-        n_jobs: int = 1,
-        reduce: Reduce | None = None,
-        curved: bool = False,
-    ) -> None:
-        del curved
-        n, n_states = len(design.index), structure.n_states
-        self.gaussian = _quadratic(prior, n)
-        super().__init__(n, prior, mask=mask, n_jobs=n_jobs, reduce=reduce)
-        self.mean, self.precision, self.constant = _masked(self.gaussian, mask, n)
-        self.n_sequences = design.n_sequences
-        self.sizes = (len(design.gold), design.n_sequences, n_states)
-        self._gold = design.gold
-        self._looks_at_edges = looks_at_edges(design)
-        self._native = native_problem(structure, design, sequence_weights, n_jobs)
+    def __init__(self, structure: Structure, design: Design, prior: Prior, **options: Any) -> None:
+        self.gaussian = _quadratic(prior, len(design.index))
+        super().__init__(structure, design, prior, **options)
+        self.mean, self.precision, self.constant = _masked(self.gaussian, self.mask, self.n_variables)
         self.costs: Floats | None = None  # [S, S] label weights included; None for the likelihood
+        objective = options.get("objective")
         if objective is None or objective.name == "margin":
-            plain = 1.0 - np.eye(n_states) if costs is None else np.ascontiguousarray(costs, np.float64)
-            self._native.use("margin", design.gold, plain, label_weights, None)
-            self.costs = plain if label_weights is None else plain * np.asarray(label_weights)[:, None]
-
-    def loss(self, weights: Floats, gradient: Floats) -> float:
-        return float(self._native.evaluate(weights, gradient, None))
-
-    def overflow(self, weights: Floats) -> FieldcraftError:
-        del weights
-        return FieldcraftError(
-            "the loss is not finite at the prior's means; scale the features, or the means"
-        )
+            n, given = structure.n_states, self._costs
+            plain = 1.0 - np.eye(n) if given is None else np.ascontiguousarray(given, np.float64)
+            self._native.use("margin", self._gold, plain, self._label_weights, None)
+            each = 1.0 if self._label_weights is None else np.asarray(self._label_weights)[:, None]
+            self.costs = plain * each
 
     def pieces(self, optimiser: str) -> tuple[Any, Any, Floats, Floats]:
         """What the core's dual methods are made of."""
-        if self._looks_at_edges:
+        if self.looks_at_edges:
             raise InputError(
                 f"{optimiser} is not for features of label pairs that look at the input; "
                 "leave edge_prefix out, or use optimiser='cutting_plane' or 'subgradient'"

@@ -17,8 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
+from fieldcraft.design import Design
 from fieldcraft.errors import FieldcraftError, InputError
+from fieldcraft.objectives import Likelihood, Objective
 from fieldcraft.priors import Prior
+from fieldcraft.problems.curvatures import crowd, curvatures
+from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
@@ -26,44 +30,62 @@ Reduce = Callable[[float, Floats], tuple[float, Floats]]
 
 
 class Penalised:
-    """A loss with a prior; subclasses write ``loss`` and ``overflow``.
+    """A loss with a prior; subclasses write ``loss`` and ``losses``.
 
     Parameters
     ----------
-    n_variables : number of weights
+    structure : what the potentials are for
+    design : encoded corpus with its feature index and gold labels
     prior : penalty on the weights
+    objective : the loss; None for the likelihood
+    costs : [Y, Y] for the margins
+    label_weights : [Y] >= 0, how much the terms of gold labels count
+    sequence_weights : [N] >= 0, how much each sequence counts
     mask : [F] True where a weight may differ from zero
-    curvatures : [F] about the diagonal of the Hessian at zero weights, prior included; None if not needed
-    crowd : how many features bend the loss together (curvatures.py)
+    n_jobs : threads
+    reduce : adds up values and gradients of several processes
+    curved : will the optimiser ask for curvatures
     """
 
     def __init__(
         self,
-        n_variables: int,
+        structure: Structure,
+        design: Design,
         prior: Prior,
         *,
+        objective: Objective | None = None,
+        costs: Floats | None = None,
+        label_weights: Floats | None = None,
+        sequence_weights: Floats | None = None,
         mask: NDArray[np.bool_] | None = None,
         n_jobs: int = 1,
         reduce: Reduce | None = None,
-        curvatures: Floats | None = None,
-        crowd: float = 1.0,
+        curved: bool = False,
     ) -> None:
-        self.n_variables, self.n_jobs, self.mask = n_variables, n_jobs, mask
-        self.l1 = prior.l1_part(n_variables)
-        self.bounds = prior.bounds_part(n_variables)
-        self._quadratic = prior.quadratic_part(n_variables)
-        self._smooth = prior.smooth_part(n_variables)
-        self._reduce = reduce
-        self._curvatures, self._crowd = curvatures, crowd
+        n = self.n_variables = len(design.index)
+        self.n_jobs, self.mask, self._reduce = n_jobs, mask, reduce
+        self.objective: Objective = Likelihood() if objective is None else objective
+        self.convex, self.n_sequences = self.objective.convex, design.n_sequences
+        self.sizes = (len(design.gold), design.n_sequences, structure.n_states)
+        self._costs, self._label_weights, self._sequence_weights = costs, label_weights, sequence_weights
+        self.l1, self.bounds = prior.l1_part(n), prior.bounds_part(n)
+        self._quadratic, self._smooth = prior.quadratic_part(n), prior.smooth_part(n)
+        self._curvatures = curvatures(design, structure, prior) if curved else None
+        self._crowd = crowd(design)
         self._finite = False  # was a value finite yet
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
         """The data's part; its gradient is written into ``gradient``."""
         raise NotImplementedError
 
-    def overflow(self, weights: Floats) -> FieldcraftError:
-        """The error for a loss that is not finite at weights where training begins."""
+    def losses(self, weights: Floats) -> Floats:
+        """[N] the loss of each sequence."""
         raise NotImplementedError
+
+    def overflow(self, weights: Floats) -> FieldcraftError:
+        """Names the first sequence whose loss is not finite, or the largest where only the sum is not."""
+        losses = self.losses(weights)
+        return self.objective.overflow(int(np.argmax(np.where(np.isfinite(losses), losses, np.inf))))
 
     def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
         """f(w); the gradient is written into ``gradient``."""

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Design
-from fieldcraft.errors import FieldcraftError, InputError
+from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import NoPrior, Prior
 from fieldcraft.problems.chain import ChainProblem
-from fieldcraft.problems.penalised import Penalised, Reduce
+from fieldcraft.problems.penalised import Penalised
 from fieldcraft.structures.linear_chain import LinearChain
 
 Floats = NDArray[np.float64]
@@ -36,36 +36,24 @@ class ScalingProblem(Penalised):
     """
 
     def __init__(
-        self,
-        structure: LinearChain,
-        design: Design,
-        prior: Prior,
-        *,
-        n_parts: int,
-        sequence_weights: Floats | None = None,
-        mask: NDArray[np.bool_] | None = None,
-        n_jobs: int = 1,
-        reduce: Reduce | None = None,
-        **options: Any,
+        self, structure: LinearChain, design: Design, prior: Prior, *, n_parts: int, **options: Any
     ) -> None:
         refuse_negative(design.encoded)
-        super().__init__(len(design.index), prior, mask=mask, n_jobs=n_jobs, reduce=reduce)
-        totals = largest_totals(structure, design, mask, n_jobs)  # [N]
+        super().__init__(structure, design, prior, **options)
+        totals = largest_totals(structure, design, self.mask, self.n_jobs)  # [N]
         groups = _groups(totals, n_parts)
         self.totals = np.array([max(totals[rows].max(initial=0.0), 1e-300) for rows in groups])  # [B]
-        self._parts = []
-        for rows in groups:
-            weights = None if sequence_weights is None else sequence_weights[rows]
-            self._parts.append(
-                ChainProblem(
-                    structure,
-                    _part(design, rows),
-                    NoPrior(),
-                    sequence_weights=weights,
-                    n_jobs=n_jobs,
-                    **options,
-                )
+        weights = self._sequence_weights
+        self._parts = [
+            ChainProblem(
+                structure,
+                _part(design, rows),
+                NoPrior(),
+                sequence_weights=None if weights is None else weights[rows],
+                n_jobs=self.n_jobs,
             )
+            for rows in groups
+        ]
         self._counts = [part.empirical for part in self._parts]
         self.empirical: Floats = np.sum(self._counts, axis=0)  # [F]
         self.expected = np.zeros((len(groups), self.n_variables))  # [B, F] of the weights evaluated last
@@ -80,8 +68,8 @@ class ScalingProblem(Penalised):
             expected += counts
         return value
 
-    def overflow(self, weights: Floats) -> FieldcraftError:
-        return self._parts[0].overflow(weights)
+    def losses(self, weights: Floats) -> Floats:
+        return np.concatenate([part.losses(weights) for part in self._parts])
 
 
 def largest_totals(
