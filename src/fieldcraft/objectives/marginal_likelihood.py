@@ -1,6 +1,6 @@
 """Likelihood of what is known where labels are partial.
 
-    loss = log Z - log Z(restricted) = - log of the probability of all labelings that the labels allow
+    loss = log Z - log Z(restricted) = - log of the probability of all labellings that the labels allow
 
 A token's label may be known, a set of candidates, or unknown (all labels). The gradient is the difference of
 two marginals. With all labels known it is the likelihood; a token with all labels allowed is as if it were

@@ -1,4 +1,4 @@
-"""Adagrad: descent with a rate of its own for every weight (Duchi, Hazan & Singer 2011).
+"""Adagrad: descent with a separate rate for every weight (Duchi, Hazan & Singer 2011).
 
     G <- G + g^2,    w <- w - rate / (floor + sqrt(G)) g      g: a sequence's gradient, summed per feature
 

@@ -2,8 +2,8 @@
 
     minimise f(w)   subject to   lower <= w <= upper
 
-A weight is *held* when it is at a bound, or within ``reach`` of it, and the gradient pushes it there.
-Held weights move by steepest descent, all others by the quasi-Newton direction of the space that they
+A weight is *fixed* when it is at a bound, or within ``reach`` of it, and the gradient pushes it there.
+Fixed weights move by steepest descent, all others by the quasi-Newton direction of the space that they
 span (the memory's pairs, cut to it), so the two parts do not mix and the direction goes down. The search
 follows the projected arc w(a) = clip(w + a d) until
 
@@ -33,7 +33,7 @@ from fieldcraft.optimisers.run import Floats
 from fieldcraft.problems.protocols import Gradient
 from fieldcraft.problems.split_variables import SplitProblem
 
-REACH = 1e-6  # the largest distance from a bound at which a weight is held
+REACH = 1e-6  # the largest distance from a bound at which a weight is fixed
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class BoundedLBFGSRun(QuasiNewtonRun):
         return self.evaluate(self.weights, self.gradient)
 
     def _good_enough(self, value: float, norm: float) -> bool:
-        """Lower as promised; or level within rounding, where only the projected gradient can tell."""
+        """Lower as predicted; or equal within rounding, where the projected gradient decides."""
         if not math.isfinite(value):
             return False
         origin, gradient = self.history.origin()

@@ -5,8 +5,8 @@ quadratic programme (planes.py), whose value never exceeds the minimum of the ob
 An iteration looks at the corpus twice: at the programme's answer, and at a point between the best weights so
 far and that answer, where the bounds are tighter. Planes without a share for ``patience`` iterations go.
 
-A slack per sequence: planes are labelings of single sequences. An iteration solves the programme over the
-labelings that are kept (native/pair_ascent.hpp), then adds those that violate the margin most.
+A slack per sequence: planes are labellings of single sequences. An iteration solves the programme over the
+labellings that are kept (native/pair_ascent.hpp), then adds those that violate the margin most.
 T. Joachims, T. Finley, C.-N. Yu, Cutting-plane training of structural SVMs, 2009; the point between is V.
 Franc's and S. Sonnenburg's, 2008.
 """
@@ -41,8 +41,8 @@ class CuttingPlane(DualOptimiser):
     solver : of the quadratic programme with one slack: "clarabel", "active_set" (our own), "auto" for
         the first where it is installed
     patience : iterations without a share after which a plane goes
-    labelings : that a sequence keeps, with slack="n"
-    passes : of the inner programme over its labelings in an iteration at the most, with slack="n"
+    labelings : how many labellings a sequence keeps, with slack="n"
+    passes : most passes of the inner programme over its labellings in an iteration, with slack="n"
 
     >>> CuttingPlane(slack="n").slack
     'n'

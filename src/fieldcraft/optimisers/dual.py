@@ -5,7 +5,7 @@
 So the gap P(w) - D(q) is an upper bound on the distance of the objective to its minimum, and these methods
 stop by it. The loop's rules on gradients do not fit them (the margin has kinks) and are switched off.
 
-Hazard: runs begin at the prior's means, whatever weights they are given, since the weights follow from q.
+Hazard: runs begin at the prior's means, whatever the start is, since the weights follow from q.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class DualOptimiser(Optimiser):
 class DualRun(Run):
     """Weights, primal and dual value of a method under way.
 
-    ``native`` holds the dual variables: its ``weights`` and ``dual`` belong together at any time, and it has
+    ``native`` stores the dual variables: its ``weights`` and ``dual`` belong together at any time, and it has
     ``state`` and ``restore``.
     """
 

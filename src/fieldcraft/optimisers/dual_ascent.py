@@ -1,6 +1,6 @@
 """Dual coordinate ascent for the likelihood with a Gaussian prior.
 
-Every sequence keeps marginals of its own, and the weights are always what these imply; a step mixes a
+Every sequence keeps its marginals, and the weights are always what these imply; a step mixes a
 sequence's marginals with what the model says now (native/dual_ascent.hpp has the equations and the step
 length). An iteration is a pass over the corpus in a random order. The dual value is a lower bound of the
 minimum, so the gap to the objective tells how much there is left to gain.
@@ -28,7 +28,7 @@ from fieldcraft.problems.protocols import Dual
 LARGE = 20_000  # tokens from which "auto" picks it
 TINY = 1e-300
 EXACT_EVERY = 10  # passes between exact values of the objective while the gap is still wide
-WHOLE_EVERY = 4  # passes; in between only those sequences are visited that hold most of the gap
+WHOLE_EVERY = 4  # passes; in between only the sequences with most of the gap are visited
 LEFT_OUT = 0.15  # share of the gap that may be left alone in these
 WATCHED = WHOLE_EVERY  # passes over which the pace is judged
 
@@ -108,7 +108,7 @@ class DualAscentRun(DualRun):
         self.value = self.dual + met
 
     def order(self) -> NDArray[np.int64]:
-        """All sequences, or in most passes only those that hold nearly all of the gap."""
+        """All sequences, or in most passes only those with nearly all of the gap."""
         order = super().order()
         if self.iteration < WHOLE_EVERY or self.iteration % WHOLE_EVERY == 0:
             return order

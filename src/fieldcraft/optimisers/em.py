@@ -1,6 +1,6 @@
 """EM: expectation maximisation for labels that are only partly known.
 
-    E-step   counts = expected feature counts over the labelings that the labels allow, at the weights w0
+    E-step   counts = expected feature counts over the labellings that the labels allow, at the weights w0
     M-step   lower Q(w) = log Z(w) - <w, counts> + penalty, from w0, by a few steps of L-BFGS (or OWL-QN)
 
 log Z of the allowed labelings is convex in w, so Q plus a constant touches the marginal likelihood's loss at

@@ -1,6 +1,6 @@
-"""Exponentiated gradient on the dual, whose variables are chains of their own; for margin and likelihood.
+"""Exponentiated gradient on the dual, whose variables are themselves chains; for margin and likelihood.
 
-Each sequence's distribution over labelings is log-linear, q(y) ~ exp(parameters(y)); a step adds to the
+Each sequence's distribution over labellings is log-linear, q(y) ~ exp(parameters(y)); a step adds to the
 parameters (native/exponentiated_gradient.hpp). Each sequence has a step size that adapts itself, and no step
 lowers the dual.
 M. Collins, A. Globerson, T. Koo, X. Carreras, P. Bartlett, Exponentiated gradient algorithms for conditional
@@ -40,7 +40,7 @@ class ExponentiatedGradient(DualOptimiser):
         self.check_whole("budget")
 
     def start(self, problem: Dual, weights: Floats) -> ExponentiatedGradientRun:
-        """A run from distributions that nearly are the gold labelings."""
+        """A run from distributions that nearly are the gold labellings."""
         del weights
         return ExponentiatedGradientRun(self, problem)
 

@@ -1,4 +1,4 @@
-"""The limited-memory inverse Hessian, and the direction it gives.
+"""The limited-memory inverse Hessian, and the direction that follows from it.
 
 The last m steps s_i = w_{i+1} - w_i and gradient changes y_i. The two-loop recursion needs only inner
 products of g, s and y, so it runs on a table of them; the vectors are read twice per iteration, once
@@ -29,7 +29,7 @@ class History:
         self.order: list[int] = []  # live slots, oldest first
         self.n_jobs = n_jobs
         self.memory = memory
-        self._open = 0  # slot that holds the point a step began from
+        self._open = 0  # slot of the point that a step began from
 
     def open(self, weights: Floats, gradient: Floats) -> None:
         """Keep the point that a step leaves, in a free slot or that of the oldest pair."""

@@ -18,7 +18,7 @@ ROUNDING = 1e-10  # relative change of f that is taken for noise: a sum over a c
 
 
 class Point(NamedTuple):
-    """A step with the value and slope found there."""
+    """A step with the value and slope at its end."""
 
     step: float
     value: float
@@ -35,7 +35,7 @@ def wolfe_step(
 ) -> Point | None:
     """The accepted point, or None when no step was found that lowers f.
 
-    ``evaluate(step)`` gives value and slope; the last call is always the accepted step.
+    ``evaluate(step)`` returns value and slope; the last call is always the accepted step.
     """
     low, high = start, None
     for _ in range(max_trials):

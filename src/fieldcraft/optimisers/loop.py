@@ -65,10 +65,10 @@ class Control:
             raise InputError(f"max_seconds is {seconds!r}; it must be a number, zero or greater")
         for callback in self.callbacks:
             if not callable(callback):
-                raise InputError(f"callbacks hold a {type(callback).__name__}; each must be callable")
+                raise InputError(f"callbacks has a {type(callback).__name__}; each must be callable")
 
     def keeps_best(self) -> bool:
-        """Do the weights with the best held-out score stay."""
+        """Are the weights with the best held-out score kept."""
         return self.patience is not None or self.keep_best
 
 

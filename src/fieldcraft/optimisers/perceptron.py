@@ -37,7 +37,7 @@ class Perceptron(MistakeDriven):
         return descent(problem, AVERAGES[None], rate, 0.0)
 
 
-UPDATES = {"sequence": False, "pass": True}  # how long weights are held
+UPDATES = {"sequence": False, "pass": True}  # does an update wait for the end of a pass
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""SMO for the structured margin: steps on pairs of labelings.
+"""SMO for the structured margin: steps on pairs of labellings.
 
-A sequence's dual variables are labelings with shares that sum to one. A visit finds the labelling that
+A sequence's dual variables are labellings with shares that sum to one. A visit finds the labelling that
 violates the margin most, then moves share to the best of them from the worst that has any, in closed form
 (native/pair_ascent.hpp). Shares reach zero exactly, which is why it ends quicker than Frank-Wolfe.
 B. Taskar, C. Guestrin, D. Koller, Max-margin Markov networks, 2003 (on pairs of marginals there).
@@ -24,7 +24,7 @@ class SMO(DualOptimiser):
     Parameters
     ----------
     steps : pairs that a visit of a sequence works on, at the most
-    labelings : that a sequence keeps in mind; more only where all of them have shares
+    labelings : how many labellings a sequence keeps; more only where all of them have shares
 
     >>> SMO(steps=3).steps
     3
@@ -40,7 +40,7 @@ class SMO(DualOptimiser):
         self.check_whole("steps", "labelings")
 
     def suits(self, size: Any) -> bool:
-        """Wherever it can: every weight penalised, no weights to begin with, labels that look at no input."""
+        """Wherever it can: every weight penalised, no start, no label pairs that look at the input."""
         return bool(size is not None and size.strict and size.fresh and not size.observed_pairs)
 
     def start(self, problem: Dual, weights: Floats) -> SMORun:

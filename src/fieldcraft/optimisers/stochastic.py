@@ -105,7 +105,7 @@ class StochasticRun(Run):
         return np.random.default_rng([self.settings.seed, self.iteration]).permutation(n).astype(np.int64)
 
     def step(self) -> bool:
-        """One pass; always True, since no single pass can tell that there is nothing left to gain."""
+        """One pass; always True, since no single pass shows that nothing is left to gain."""
         self.run_pass(self.order())
         self.native.weights(self.weights)
         self.value = self.evaluate(self.weights, self.gradient)

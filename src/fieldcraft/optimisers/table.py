@@ -1,6 +1,6 @@
 """Which optimiser minimises which objective under which penalty: one table, and choices made by it.
 
-A row says what an optimiser can do. ``resolve`` turns what users give (names, objects, None, "auto") into an
+A row says what an optimiser can do. ``resolve`` turns what users pass (names, objects, None, "auto") into an
 objective and an optimiser that fit, or refuses the pair with the row. The docs' table is made from this
 one (``markdown``), and so is the choice of "auto": the first row marked for it that suits.
 """
@@ -37,7 +37,7 @@ from fieldcraft.optimisers.smo import SMO
 from fieldcraft.optimisers.subgradient import Subgradient
 from fieldcraft.priors import Prior
 
-# objectives with a gradient everywhere; the first one is what an optimiser minimises unless told
+# objectives with a gradient everywhere; the first one is an optimiser's default
 SMOOTH = (
     "likelihood",
     "pointwise",
@@ -159,7 +159,7 @@ TABLE: dict[str, Row] = {
             IIS,
             ("likelihood",),
             ("quadratic",),
-            "the same; fewer, dearer steps where sequences differ in length",
+            "the same; fewer, more expensive steps where sequences differ in length",
             non_negative=True,
         ),
         Row(SGD, SMOOTH, ("quadratic", "l1"), "large corpora: a good model after a few passes", batch=False),
@@ -167,7 +167,7 @@ TABLE: dict[str, Row] = {
         Row(SAG, SMOOTH, ("quadratic",), "stochastic steps to an exact end", batch=False),
         Row(Perceptron, ("perceptron",), (), "comparison; the averaged one is better", batch=False),
         Row(AveragedPerceptron, ("perceptron",), (), "a good model in seconds", batch=False, auto=True),
-        Row(VotedPerceptron, ("perceptron",), (), "voters in the place of their mean", batch=False),
+        Row(VotedPerceptron, ("perceptron",), (), "voters instead of their mean", batch=False),
         Row(PassiveAggressive, ("perceptron",), (), "a good model in seconds, with a margin", batch=False),
         Row(AROW, ("perceptron",), (), "noisy data, rare features", batch=False),
         Row(

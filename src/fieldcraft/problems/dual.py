@@ -42,7 +42,7 @@ class ChainDual(NativeChain):
             self.costs = plain * each
 
     def pieces(self, optimiser: str) -> tuple[Any, Any, Floats, Floats]:
-        """What the core's dual methods are made of."""
+        """Arguments of the core's dual methods."""
         if self.looks_at_edges:
             raise InputError(
                 f"{optimiser} is not for features of label pairs that look at the input; "

@@ -106,7 +106,7 @@ class Dual(Gradient, Protocol):
         """The loss without penalty, with a subgradient."""
 
     def pieces(self, optimiser: str) -> tuple[Any, Any, Floats, Floats]:
-        """What the core's dual methods are made of."""
+        """Arguments of the core's dual methods."""
 
 
 class Scaling(Gradient, Protocol):

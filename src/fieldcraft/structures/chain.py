@@ -1,13 +1,13 @@
-"""Linear chains: from potentials to log Z, marginals, best labelings, samples.
+"""Linear chains: from potentials to log Z, marginals, best labellings, samples.
 
     score(y) = sum over t of node[t, y_t]  +  sum over t >= 1 of edge[t, y_{t-1}, y_t]
-    log Z    = log of the sum over labelings of exp(score)
+    log Z    = log of the sum over labellings of exp(score)
 
-Layout: batches are ragged. ``node`` [tokens, S] holds all sequences end to end, ``offsets`` [N + 1] says
+Layout: batches are ragged. ``node`` [tokens, S] has all sequences end to end, ``offsets`` [N + 1] says
 where each begins. ``edge`` is [E], shared by all positions, or [tokens, E]; row t is the step from t-1 to
 t and the first row of a sequence is ignored. -inf forbids. float32 or float64 in, float64 out.
 
-Numerics: scaled recursions, with the log-space twin as rescue where they could lose digits
+Numerics: scaled recursions, with log-space recursions where they could lose digits
 (``numerics="auto"``).
 """
 
@@ -119,7 +119,7 @@ def k_best(
     *,
     n_jobs: int = 1,
 ) -> list[tuple[NDArray[np.int32], Floats]]:
-    """Per sequence the k best labelings [k', T] and their scores [k'], best first."""
+    """Per sequence the k best labellings [k', T] and their scores [k'], best first."""
     with Held(node, edge, offsets, states) as held:
         return list(_core.k_best(held.potentials, k, n_jobs))
 
@@ -134,7 +134,7 @@ def sample(
     seed: int,
     n_jobs: int = 1,
 ) -> list[NDArray[np.int32]]:
-    """Per sequence n labelings [n, T] drawn from the distribution; the same for the same seed."""
+    """Per sequence n labellings [n, T] drawn from the distribution; the same for the same seed."""
     with Held(node, edge, offsets, states) as held:
         return list(_core.sample(held.potentials, n, seed % 2**64, 0, n_jobs))
 
@@ -148,7 +148,7 @@ def score(
     *,
     n_jobs: int = 1,
 ) -> Floats:
-    """Score [N] of given states [tokens], before normalisation."""
+    """Score [N] of states [tokens], before normalisation."""
     with Held(node, edge, offsets, states) as held:
         given = np.ascontiguousarray(labels, np.int32)
         return _floats(_core.score(held.potentials, given, n_jobs))
@@ -157,7 +157,7 @@ def score(
 def entropy(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
 ) -> Floats:
-    """Entropy [N] of each sequence's distribution over labelings, in nats."""
+    """Entropy [N] of each sequence's distribution over labellings, in nats."""
     with Held(node, edge, offsets, states) as held:
         return _floats(_core.entropy(held.potentials, n_jobs))
 

@@ -128,7 +128,7 @@ def test_refused_before_any_work() -> None:
     [
         ({"patience": 3}, "patience and keep_best need a held-out set"),
         ({"max_seconds": -1.0}, "max_seconds is -1.0; it must be a number, zero or greater"),
-        ({"callbacks": ["print"]}, "callbacks hold a str; each must be callable"),
+        ({"callbacks": ["print"]}, "callbacks has a str; each must be callable"),
         ({"snapshot_every": 2.5}, "snapshot_every is 2.5; it must be at least 1"),
         ({"resume": True}, "resume=True needs snapshot="),
     ],
