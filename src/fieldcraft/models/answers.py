@@ -179,9 +179,11 @@ class Answers(Estimator):
         self._require_fitted()
         parameters, n_jobs = self._parameters, resolve_jobs(self.n_jobs)
         structure = parameters.structure
+        if structure.n_jobs != n_jobs:
+            structure = parameters.structure = structure.using(n_jobs)  # kept for the next question
         return Predictor(
             self.classes_,
-            structure if structure.n_jobs == n_jobs else structure.using(n_jobs),
+            structure,
             parameters.scorer,
             self.decoding,
             getattr(self, "voters_", None),
