@@ -1,7 +1,8 @@
 """The answers of an estimator: each is asked of a scored batch (scored.py), which computes it.
 
 A kind of model inherits them all. It offers ``structure_for(labels)``, and once it is trained ``classes_``
-and ``_parameters`` with an ``encoder`` and a ``scorer``; ``voters_`` where predictions are put to the vote.
+and ``_parameters`` with an ``encoder``, a ``scorer`` and the ``structure``; ``voters_`` where predictions
+are put to the vote.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ class Answers(Estimator):
     random_state: int = 0
     classes_: NDArray[np.object_]
     _parameters: Parameters
-    _built: tuple[Parameters, Structure]
 
     def structure_for(self, labels: Sequence[str]) -> Structure:
         """The structure that a model over these labels runs on."""
@@ -177,20 +177,16 @@ class Answers(Estimator):
 
     def _predictor(self) -> Predictor:
         self._require_fitted()
-        parameters, structure, n_jobs = self._parameters, self._structure(), resolve_jobs(self.n_jobs)
+        parameters, n_jobs = self._parameters, resolve_jobs(self.n_jobs)
+        structure = parameters.structure
+        if structure.n_jobs != n_jobs:
+            structure = parameters.structure = structure.using(n_jobs)  # kept for the next question
         return Predictor(
             self.classes_,
-            structure if structure.n_jobs == n_jobs else structure.using(n_jobs),
+            structure,
             parameters.scorer,
             self.decoding,
             getattr(self, "voters_", None),
             self.random_state,
             parameters,
         )
-
-    def _structure(self) -> Structure:
-        """The structure of the trained model, built once."""
-        built = getattr(self, "_built", None)
-        if built is None or built[0] is not self._parameters:
-            built = self._built = self._parameters, self.structure_for(self.classes_.tolist())
-        return built[1]
