@@ -68,18 +68,6 @@ def _sparse(path: Path) -> None:
     ).save(path)
 
 
-def _states(path: Path) -> None:
-    """A state space of two states for each label, which share node weights."""
-    names = sorted({label for labels in Y for label in labels})
-    label_of = np.repeat(np.arange(len(names)), 2)
-    S = len(label_of)
-    pairs = np.stack(np.indices((S, S)), axis=-1).reshape(-1, 2)[1:]
-    ones = np.ones(S, bool)
-    space = fc.StateSpace(S, *pairs.T, ones, ones, label_of, tuple(names), node_class=label_of)
-    crf = fc.ChainCRF(states=space, objective="marginal_likelihood", n_jobs=1, edge_prefix="p=")
-    crf.set_params(optimiser=fc.LBFGS(max_iterations=2)).fit(FREE, Y).save(path)
-
-
 MODELS: dict[str, tuple[Callable[[Path], None], Any]] = {
     "free": (_model(FREE, edge_prefix="p="), FREE),
     "valued": (_model(VALUED, compact=True), VALUED),
@@ -89,7 +77,6 @@ MODELS: dict[str, tuple[Callable[[Path], None], Any]] = {
     "wapiti": (_model(WORDS, templates=WAPITI), WORDS),
     "hashed_templates": (_model(WORDS, templates=FIELDCRAFT, gazetteers=[places()], hash_size=50), WORDS),
     "sparse": (_sparse, WORDS),
-    "states": (_states, FREE),
 }
 
 

@@ -202,7 +202,7 @@ def _pack_parameters(model: Storable, kind: Any) -> tuple[dict[str, Any], Arrays
 
 
 def _unpack_parameters(model: Any, header: dict[str, Any], arrays: Arrays) -> None:
-    known = model.get_params()
+    known = set(vars(model))  # its parameters: constructors only store
     for name, value in header["parameters"].items():
         if name not in known or name in GROUPED | SESSION:
             raise ValueError(f"{type(model).__name__} has no parameter {name!r} to be set by a file")
@@ -276,5 +276,4 @@ def _restore_settings(model: Any, encoder: Any, header: dict[str, Any]) -> None:
         values |= {"templates": encoder.templates, "gazetteers": encoder.gazetteers or None}
     else:
         values["edge_prefix"] = encoder.edge_prefix
-    known = model.get_params()
-    vars(model).update({name: value for name, value in values.items() if name in known})
+    vars(model).update({name: value for name, value in values.items() if name in vars(model)})
