@@ -169,9 +169,8 @@ def stored_counts(arrays: Mapping[str, Any], n: int) -> Arrays:
 
 def _check_shrunken(name: str, parts: Arrays, n: int) -> None:
     small, at, large = parts.values()
-    kinds = [str(part.dtype) for part in (small, at, large)]
     if (
-        kinds != ["uint8", "uint32", "int32"]
+        any(part.dtype != kind for part, kind in zip((small, at, large), (np.uint8, np.uint32, np.int32)))
         or any(part.ndim != 1 for part in (small, at, large))
         or len(small) != n
         or len(at) != len(large)

@@ -59,7 +59,7 @@ class ChainCRF(SequenceModel):
                     f"states has the labels {', '.join(self.states.names)}, the model {', '.join(labels)}; "
                     "they must agree, also in their order"
                 )
-            return LinearChain(self.states, n_jobs=self.threads())
+            return LinearChain(self.states)
         if self.states != "labels":
             raise InputError(f"states={self.states!r}; give 'labels' or a StateSpace")
-        return LinearChain(StateSpace.labels(labels), n_jobs=self.threads())
+        return LinearChain(StateSpace.labels(labels))

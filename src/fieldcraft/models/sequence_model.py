@@ -15,7 +15,6 @@ from fieldcraft.models.answers import Answers
 from fieldcraft.models.learner import Learner
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.models.voting import Voters
-from fieldcraft.threads import resolve_jobs
 
 
 class SequenceModel(Answers, Learner):
@@ -105,10 +104,6 @@ class SequenceModel(Answers, Learner):
         thaw(self, state)
 
     # -- inside -----------------------------------------------------------------------------------
-
-    def threads(self) -> int:
-        """How many threads ``n_jobs`` stands for."""
-        return resolve_jobs(self.n_jobs)
 
     def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
         """Become fitted: everything that answers need, ready to be shared between threads."""

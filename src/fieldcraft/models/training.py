@@ -38,6 +38,7 @@ from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.problems import build, check_mask, check_weights, release_memory
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.structures.likely import with_likely_features
+from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
@@ -127,8 +128,10 @@ class Training:
 
     def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
         """What the optimiser minimises, as it needs it."""
-        structure = self.settings.structure_for(self.classes)
-        return build(structure, optimiser.needs, design, prior, **optimiser.requests(), **options)
+        return build(self._structure(), optimiser.needs, design, prior, **optimiser.requests(), **options)
+
+    def _structure(self) -> Structure:
+        return self.settings.structure_for(self.classes).using(self.n_jobs)
 
     def _loss(self, labels: list[Any]) -> dict[str, Any]:
         """The objective with what belongs to it, as options of a problem."""
@@ -196,14 +199,13 @@ class Training:
         if self.known is not None and self.growing:
             weights[: len(self.known.parameters.weights)] = self.known.parameters.weights
         elif self.known is not None and self.settings.warm_start:
-            structure = self.settings.structure_for(self.classes)
-            weights = weights_for(self.known.parameters, encoder, index, structure)
+            weights = weights_for(self.known.parameters, encoder, index, self._structure())
         return weights
 
     def _penalty(self, encoder: design_.Encoder, index: FeatureIndex) -> Prior:
         """The prior with a number for every weight, around what is known already."""
         names = Names(self.classes, [template.name for template in encoder.templates])
-        named = with_labels(index, self.settings.structure_for(self.classes))
+        named = with_labels(index, self._structure())
         prior: Prior = self.prior.resolved(named, names)
         if self.known is not None and self.growing:
             counts = information(self.known.parameters.index, len(index))
@@ -249,7 +251,7 @@ class Training:
 
     def _trained(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> Trained:
         release_memory()
-        parameters = Parameters.of(encoder, index, outcome.weights, self.settings.structure_for(self.classes))
+        parameters = Parameters.of(encoder, index, outcome.weights, self._structure())
         names = self.objective, self.optimiser, self.prior
         return Trained(parameters, self.classes, outcome, *names, self.provenance)
 
@@ -267,7 +269,7 @@ class Training:
             len(self.classes),
             features=s.features,
             min_count=s.min_count,
-            structure=s.structure_for(self.classes),
+            structure=self._structure(),
         )
         if self.known is not None and self.growing:
             design = replace(design, index=grown(self.known.parameters.index, design.index))
@@ -278,7 +280,7 @@ class Training:
     def held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
         """What scores weights on data that they are not learnt from."""
         s = self.settings
-        structure = s.structure_for(self.classes)
+        structure = self._structure()
         scorer = Scoring.of(index, structure).scorer_of
         return HeldOut(encoder, structure, scorer, X, y, metric=s.metric, decoding=s.decoding)
 

@@ -50,7 +50,7 @@ class IndependentCRF(SequenceModel):
     """A model of independent positions."""
 
     def structure_for(self, labels: Sequence[str]) -> Independent:
-        return Independent(labels, n_jobs=self.threads())
+        return Independent(labels)
 
 
 register_kind("independent-in-tests", IndependentCRF)
