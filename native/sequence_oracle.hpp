@@ -26,6 +26,13 @@ class PairSums {
     const double sum = products_[cell] * edges.matrix[cell];
     return has_totals_ ? sum + totals_[cell] : sum;
   }
+  void sum(const Edges& edges, double* out) const {  // [S, P] all totals
+    const double *products = products_.data(), *matrix = edges.matrix.data();
+    const size_t n = products_.size();
+    for (size_t k = 0; k < n; ++k) out[k] = products[k] * matrix[k];
+    const double* totals = totals_.data();
+    for (size_t k = 0; k < n && has_totals_; ++k) out[k] += totals[k];
+  }
 
   // Where the amounts of the sequence's edge entries are added, or null; see SequenceParts.
   double* entries = nullptr;
