@@ -39,7 +39,7 @@ double ChainPasses::evaluate(int64_t i, const double* field, double scale) {
   const Chain chain = oracle_.chain(i, layout_.view(field), scale, edges, gold_.data() + layout_.first(i),
                                     problem_.allowed(i));
   const double loss = oracle_.loss(problem_.objective(), chain, weight_of(i), parts_.node.data(), sums_);
-  for (size_t k = 0; k < layout_.n_pairs(); ++k) parts_.pairs[k] = sums_.total(k, edges);
+  sums_.sum(edges, parts_.pairs.data());
   return loss;
 }
 

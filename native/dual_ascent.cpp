@@ -126,7 +126,7 @@ double DualAscent::infer(int64_t i, double* scores, Lane& lane) const {
     }
   };
   const double log_z = lane.oracle.marginals(chain, 1.0, lane.marginals.data(), lane.sums);
-  for (size_t k = 0; k < lane.pairs.size(); ++k) lane.pairs[k] = lane.sums.total(k, live_.edges());
+  lane.sums.sum(live_.edges(), lane.pairs.data());
   return log_z;
 }
 

@@ -47,7 +47,7 @@ struct Entry {
   }
 };
 
-// Attributes of the tokens in the layout that training scores and scatters (see layout.hpp).
+// Attributes of the tokens in the layout that training scores and scatters (see training_layout.hpp).
 struct TokenRows {
   const uint32_t* dense_ptr;   // [tokens + 1]
   const uint32_t* dense;       // row ids

@@ -24,30 +24,35 @@ Chain SequenceOracle::chain(int64_t i, const WeightView& weights, double scale, 
   first_ = layout_->first(i);
   const bool looks = layout_->needs_tokens() && T > 0;
   if (looks) observed_.go_to(first_, T, edges, weights.each, scale);
-  const auto fill = [layout = layout_, i, weights, scale](double* node) {
-    layout->score(i, weights, node);
-    if (scale == 1) return;
-    for (int64_t k = 0; k < layout->length(i) * layout->P(); ++k) node[k] *= scale;
+  weights_ = weights, scale_ = scale;
+  const auto fill = [this, i](double* node) {  // small enough to need no memory of its own
+    layout_->score(i, weights_, node);
+    if (scale_ == 1) return;
+    for (int64_t k = 0; k < layout_->length(i) * layout_->P(); ++k) node[k] *= scale_;
   };
   return {&edges, looks ? &observed_ : nullptr, T, fill, gold, allowed};
 }
 
+// visit(pair, value, amount) for the edge entries of token t
+template <class Visit>
+void SequenceOracle::each_entry(int64_t t, const Visit& visit) {
+  double* out = entries_ + layout_->entries_before(first_ + t) - layout_->entries_before(first_);
+  observed_.each_entry(t, [&](int32_t pair, uint32_t, double value) { visit(pair, value, *out++); });
+}
+
 PairGradient SequenceOracle::into(PairSums& pairs, const Chain& chain) {
-  double* const entries = chain.own == &observed_ ? pairs.entries : nullptr;
-  const auto each_entry = [this, entries](int64_t t, const auto& visit) {
-    double* out = entries + layout_->entries_before(first_ + t) - layout_->entries_before(first_);
-    observed_.each_entry(t, [&](int32_t pair, uint32_t, double value) { visit(pair, value, *out++); });
-  };
+  sums_ = &pairs;
+  entries_ = chain.own == &observed_ ? pairs.entries : nullptr;
   return {pairs.products(),
-          [&pairs, entries, each_entry](int64_t t, const double* matrix) {
-            pairs.add(matrix);
-            if (entries == nullptr) return;
+          [this](int64_t t, const double* matrix) {
+            sums_->add(matrix);
+            if (entries_ == nullptr) return;
             each_entry(t, [&](int32_t pair, double value, double& out) { out += value * matrix[pair]; });
           },
-          [&pairs, entries, each_entry](int64_t t, int first, int step, int n, const double* amounts) {
-            double* totals = pairs.totals();
+          [this](int64_t t, int first, int step, int n, const double* amounts) {
+            double* totals = sums_->totals();
             for (int k = 0; k < n; ++k) totals[first + k * step] += amounts[k];
-            if (entries == nullptr) return;
+            if (entries_ == nullptr) return;
             each_entry(t, [&](int32_t pair, double value, double& out) {
               const int k = (pair - first) / step;
               if (pair >= first && k < n && first + k * step == pair) out += value * amounts[k];

@@ -26,6 +26,13 @@ class PairSums {
     const double sum = products_[cell] * edges.matrix[cell];
     return has_totals_ ? sum + totals_[cell] : sum;
   }
+  void sum(const Edges& edges, double* out) const {  // [S, P] all totals
+    const double *products = products_.data(), *matrix = edges.matrix.data();
+    const size_t n = products_.size();
+    for (size_t k = 0; k < n; ++k) out[k] = products[k] * matrix[k];
+    const double* totals = totals_.data();
+    for (size_t k = 0; k < n && has_totals_; ++k) out[k] += totals[k];
+  }
 
   // Where the amounts of the sequence's edge entries are added, or null; see SequenceParts.
   double* entries = nullptr;
@@ -42,7 +49,7 @@ class SequenceOracle {
       : layout_(&layout), observed_(layout.observed()) {}
 
   // Sequence i at scale * weights, of which `edges` are the label pairs; gold [T] and allowed [T, S] as the
-  // caller needs them. Edges that look at the input are good until the next call.
+  // caller needs them. The weights and edges that look at the input are those of the last call.
   Chain chain(int64_t i, const WeightView& weights, double scale, const Edges& edges, const int32_t* gold,
               const uint8_t* allowed);
 
@@ -59,10 +66,16 @@ class SequenceOracle {
 
  private:
   PairGradient into(PairSums& pairs, const Chain& chain);
+  template <class Visit>
+  void each_entry(int64_t t, const Visit& visit);
 
   const TrainingLayout* layout_;
   ObservedEdges observed_;
   int64_t first_ = 0;  // token of the sequence of chain()
+  WeightView weights_{};
+  double scale_ = 1;
+  PairSums* sums_ = nullptr;  // of the question that is being answered
+  double* entries_ = nullptr;
   SequencePass pass_;
   ChainLoss loss_;
 };

@@ -9,7 +9,6 @@ void SparseGradient::clear() {
   for (const uint32_t id : wides_) wide_slot_[id] = -1;
   for (const uint32_t id : singles_) slot_[id] = -1;
   wides_.clear(), singles_.clear(), wide_sums_.clear(), single_sums_.clear();
-  if (has_shared_) shared_.fill_zero();
   has_shared_ = false;
 }
 

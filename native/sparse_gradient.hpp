@@ -19,7 +19,8 @@ class SparseGradient {
   size_t field_size() const { return single_at() + slot_.size(); }
   void clear();
 
-  // The sums of a stretch or an entry, which count as touched from now on; at first 0.
+  // The sums of a stretch or an entry, which count as touched from now on; at first 0, but for the shared
+  // one.
   double* wide(uint32_t id) {
     int32_t& slot = wide_slot_[id];
     if (slot < 0) {

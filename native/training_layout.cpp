@@ -335,7 +335,7 @@ void TrainingLayout::touch(int64_t i, SparseGradient& out) const {
     out.wide(rows_.dense[k]);
   for (int64_t k = rows_.sparse_ptr[first(i)]; k < rows_.sparse_ptr[first(i + 1)]; ++k)
     out.single(rows_.feature(k));
-  if (length(i) > 1) out.shared();
+  if (length(i) > 1) std::fill_n(out.shared(), n_pairs(), 0.0);
   each_edge_feature(first(i) + 1, first(i + 1), [&](uint32_t f) { out.single(f); });
 }
 

@@ -1,7 +1,7 @@
 // One vector of doubles, as wide as the instruction set that this file is compiled for.
 //
 // Rows of S states are padded to P, a multiple of kMaxWidth, so that every level sees whole vectors and
-// all levels share one layout. Buffers are 64-byte aligned (see rows.hpp); padding holds -inf in
+// all levels share one layout. Buffers are 64-byte aligned (see aligned_buffer.hpp); padding holds -inf in
 // scores and 0 in probabilities.
 #pragma once
 

@@ -6,7 +6,7 @@ An iteration looks at the corpus twice: at the programme's answer, and at a poin
 far and that answer, where the bounds are tighter. Planes without a share for ``patience`` iterations go.
 
 A slack per sequence: planes are labellings of single sequences. An iteration solves the programme over the
-labellings that are kept (native/pair_ascent.hpp), then adds those that violate the margin most.
+labellings that are kept (native/smo.hpp), then adds those that violate the margin most.
 T. Joachims, T. Finley, C.-N. Yu, Cutting-plane training of structural SVMs, 2009; the point between is V.
 Franc's and S. Sonnenburg's, 2008.
 """

@@ -2,7 +2,7 @@
 
 A sequence's dual variables are labellings with shares that sum to one. A visit finds the labelling that
 violates the margin most, then moves share to the best of them from the worst that has any, in closed form
-(native/pair_ascent.hpp). Shares reach zero exactly, which is why it ends quicker than Frank-Wolfe.
+(native/smo.hpp). Shares reach zero exactly, which is why it ends quicker than Frank-Wolfe.
 B. Taskar, C. Guestrin, D. Koller, Max-margin Markov networks, 2003 (on pairs of marginals there).
 """
 
