@@ -74,8 +74,8 @@ class TestPerceptron:
         run.step(), run.step()
         literal = online.voters(visited(run, c.examples, 2), c.start)
         encoded = c.design.encoded
-        scoring = Scoring.of(c.design.index, LinearChain(StateSpace.labels(S)))
-        found = Voters.of(scoring, *run.voters()).states(encoded, 1)
+        chain = LinearChain(StateSpace.labels(S))
+        found = Voters.of(Scoring.of(c.design.index, chain), *run.voters()).labels(encoded, chain)
         for i, example in enumerate(c.examples):
             first, last = encoded.offsets[i : i + 2]
             labelings = list(itertools.product(range(S), repeat=int(last - first)))
