@@ -25,7 +25,7 @@ from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import encode, labels_of, weights_of
-from fieldcraft.models.parameters import Parameters, Scoring
+from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
@@ -216,6 +216,8 @@ class Training:
         self, encoder: design_.Encoder, design: design_.Design, start: Floats, mask: Any, **options: Any
     ) -> tuple[design_.Design, Floats]:
         """A few iterations with the features that training shows; then also those that these hold likely."""
+        if not is_native(self._structure()):
+            raise InputError("features='selected' is for chains of plain labels; use 'supported' or 'all'")
         index, n_states = design.index, len(self.classes)
         kept = check_mask(mask(index), len(index)) if callable(mask) else None
         optimiser = replace(self.optimiser, max_iterations=BRIEF)

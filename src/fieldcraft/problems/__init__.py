@@ -35,7 +35,7 @@ FUSED: dict[type[Structure], Mapping[str, Builder]] = {
 
 def offers(structure: Structure, *, fused: bool = True) -> Mapping[str, Builder]:
     """The protocols that a structure's problems follow, each with its class."""
-    native = FUSED.get(type(structure), {}) if fused and _is_plain(structure) else {}
+    native = FUSED.get(type(structure), {}) if fused and structure.is_plain else {}
     return {**COMPOSED, **native}
 
 
@@ -64,10 +64,6 @@ def build(
     if objective is not None:
         objective.check(structure)
     return builders[needs](structure, design, prior, **options)
-
-
-def _is_plain(structure: Structure) -> bool:
-    return not isinstance(structure, LinearChain) or structure.states.is_plain
 
 
 __all__ = [

@@ -205,3 +205,9 @@ def test_it_takes_few_lines() -> None:
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
             node.body[:] = node.body[1:] or [ast.Pass()]
     assert len(ast.unparse(tree).splitlines()) <= 80
+
+
+def test_selected_features_need_a_chain() -> None:
+    X, y = corpus(noise=0.0)
+    with pytest.raises(InputError, match="features='selected' is for chains of plain labels"):
+        IndependentCRF(features="selected").fit(X, y)
