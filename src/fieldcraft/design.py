@@ -21,18 +21,8 @@ from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.templates import Templates
+from fieldcraft.features.terms import Template
 from fieldcraft.labels import PartialLabels
-
-
-class TemplateLike(Protocol):
-    """What the feature index needs to know of a template."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def window(self) -> tuple[int, int]: ...
-    @property
-    def part(self) -> str: ...
 
 
 class Encoder(Protocol):
@@ -47,7 +37,7 @@ class Encoder(Protocol):
     @property
     def attribute_template(self) -> NDArray[np.int32]: ...
     @property
-    def templates(self) -> Iterable[TemplateLike]: ...
+    def templates(self) -> Iterable[Template]: ...
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded: ...
     def attribute_text(self, ids: Iterable[int]) -> list[str]: ...
     def keep(self, ids: NDArray[np.int64]) -> Encoder: ...
@@ -170,13 +160,12 @@ def build_design(
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
-    index = FeatureIndex.from_columns(
-        attribute, previous, label, template, count, family, windows_of(encoder), encoder.n_attributes
-    )
+    columns = (attribute, np.stack([previous, label]).T, template, count, family)
+    index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
     return Design(encoded, gold, index if structure is None else with_classes(index, structure), partial)
 
 
-def _no_edges(structure: Any, templates: list[TemplateLike], of_attribute: NDArray[np.int32]) -> InputError:
+def _no_edges(structure: Any, templates: list[Template], of_attribute: NDArray[np.int32]) -> InputError:
     names = [templates[t].name for t in np.unique(of_attribute) if templates[t].part == "edge"]
     return InputError(
         f"the structure {structure.name} has no edges, which the template {names[0]!r} looks at; leave out "

@@ -8,7 +8,7 @@ An item (token) is a str, a list or set of str, or a dict of name -> str | bool 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,14 @@ from fieldcraft import _core
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.stored import as_stored
+from fieldcraft.features.terms import Template, Term
 
 _ARRAYS = {"names": np.uint8, "starts": np.uint32, "slots": np.uint32}
 
 
-class FreeTemplate(NamedTuple):
-    """What the feature index shows in place of a template."""
-
-    name: str
-    window: tuple[int, int]
-    part: str
+# What the feature index shows in place of templates: one for node features, one for edge features.
+NAMES = {"features": "node", "edges": "edge"}
+TEMPLATES = [Template((Term("constant"),), part, source=name) for name, part in NAMES.items()]
 
 
 class FreeFeatures:
@@ -40,6 +38,7 @@ class FreeFeatures:
 
     kind = "free"
     edge_bias = True
+    templates = TEMPLATES
 
     def __init__(self, *, hash_size: int | None = None, edge_prefix: str | None = None) -> None:
         whole = hash_size is None or isinstance(hash_size, (int, np.integer))
@@ -64,11 +63,6 @@ class FreeFeatures:
             return np.zeros(self.n_attributes, np.int32)
         names = (self._table.name(i) for i in range(self.n_attributes))
         return np.array([name.startswith(self.edge_prefix) for name in names], np.int32)
-
-    @property
-    def templates(self) -> list[FreeTemplate]:
-        """Two pseudo-templates, so that all encoders look alike: node features, edge features."""
-        return [FreeTemplate("features", (0, 0), "node"), FreeTemplate("edges", (0, 0), "edge")]
 
     def attribute_text(self, ids: Iterable[int]) -> list[str]:
         """The names of attributes."""

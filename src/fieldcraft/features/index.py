@@ -59,22 +59,6 @@ class FeatureIndex:
         if not self.labels.flags.f_contiguous:
             object.__setattr__(self, "labels", np.asfortranarray(self.labels))
 
-    @classmethod
-    def from_columns(
-        cls,
-        attribute: Ints,
-        previous: Ints,
-        label: Ints,
-        template: Ints,
-        count: Ints,
-        family: Ints,
-        windows: Ints,
-        n_attributes: int,
-    ) -> FeatureIndex:
-        """An index of nodes and edges: ``previous`` is -1 for features of the current label only."""
-        labels = np.stack([previous, label]).T
-        return cls(attribute, labels, template, count, family, windows, n_attributes)
-
     def __len__(self) -> int:
         return len(self.attribute)
 
@@ -144,12 +128,13 @@ class FeatureIndex:
 
     def take(self, rows: Rows) -> FeatureIndex:
         """These rows, in this order."""
-        return replace(
-            self,
-            **{name: getattr(self, name)[rows] for name in SINGLE},
-            labels=np.take(self.labels.T, rows, axis=1).T,
-            codes=None if self.codes is None else self.codes[rows],
-        )
+        columns = {name: np.take(column.T, rows, axis=-1).T for name, column in self._per_feature().items()}
+        return replace(self, **columns)
+
+    def _per_feature(self) -> dict[str, Column]:
+        """All columns with a row for each feature."""
+        names = ("attribute", "labels", "template", "count", "family", "codes")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def with_attributes(self, attribute: Ints, n_attributes: int) -> FeatureIndex:
         """The same features of attributes that are numbered in another way."""
@@ -159,17 +144,12 @@ class FeatureIndex:
         """This index followed by the rows of ``other`` that it does not have yet."""
         own, other = _alike(self, other)
         fresh = other.take(np.flatnonzero(other.rows_in(own) < 0))
-        codes = None
-        if own.codes is not None and fresh.codes is not None:
-            codes = np.concatenate([own.codes, fresh.codes])
-        return FeatureIndex(
-            **{name: np.concatenate([getattr(own, name), getattr(fresh, name)]) for name in SINGLE},
-            labels=np.concatenate([own.labels.T, fresh.labels.T], axis=1).T,
-            windows=other.windows,
-            n_attributes=max(self.n_attributes, other.n_attributes),
-            parts=own.parts,
-            codes=codes,
-        )
+        columns = {
+            name: np.concatenate([column.T, getattr(fresh, name).T], axis=-1).T
+            for name, column in own._per_feature().items()
+        }
+        n_attributes = max(self.n_attributes, other.n_attributes)
+        return replace(own, **columns, windows=other.windows, n_attributes=n_attributes)
 
     def rows_in(self, other: FeatureIndex) -> Rows:
         """[F] where each feature of this index is in another one, -1 where it is not."""
@@ -189,13 +169,7 @@ class FeatureIndex:
         known = own[rows] == wanted if len(own) else np.zeros(len(wanted), bool)
         return np.where(known, rows, -1)
 
-    def keys(self) -> NDArray[np.void]:
-        """[F] one comparable value per feature: its attribute and label configuration."""
-        rows = np.stack([column.astype(np.int32) for column in self._configuration()], axis=1)
-        return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
 
-
-SINGLE = ("attribute", "template", "count", "family")
 COLUMNS = ("attribute", "previous", "label", "template", "count", "family")
 
 

@@ -16,7 +16,7 @@ import hashlib
 import json
 import mmap
 import os
-import tempfile
+import secrets
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -69,16 +69,15 @@ def write_arrays(
             f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates"
         )
     data = save(flat, metadata={META: text})
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent or ".")
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
 
@@ -131,7 +130,10 @@ def _compare_checksums(name: str, expected: Any, arrays: dict[str, NDArray[Any]]
         raise ModelFileError(f"{name} is damaged: it has checksums of arrays that are not there")
     for key, digest in expected.items():
         if digest_of(arrays[key]) != digest:
-            raise ModelFileError(f"{name} is damaged: the content of {key} has changed since it was written")
+            raise ModelFileError(
+                f"{name} is damaged: the content of {key} has changed since it was written; remove it, or "
+                "replace it by an intact copy"
+            )
 
 
 def _mapped(name: str) -> mmap.mmap | bytes:
@@ -218,9 +220,3 @@ def _sync_folder(folder: Path) -> None:
                 os.fsync(handle)
             finally:
                 os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -33,11 +33,12 @@ def _from_1(header: dict[str, Any], arrays: Arrays) -> Model:
     n = len(arrays["weights"])
     blank = np.zeros(n, np.int32)
     columns = {name: np.array(arrays.get(f"index.{name}", blank)) for name in COLUMNS}
+    labels = np.stack([columns.pop("previous"), columns.pop("label")]).T
     windows = arrays["index.windows"]
     n_attributes = int(header["n_attributes"])
     if n_attributes > max(MOST_BUCKETS, sum(map(len, arrays.values()))):
         raise ValueError(f"{n_attributes} attributes are not there")
-    index = FeatureIndex.from_columns(**columns, windows=windows, n_attributes=n_attributes)
+    index = FeatureIndex(**columns, labels=labels, windows=windows, n_attributes=n_attributes)
     packed = PackedIndex.of(index, len(header["labels"]))
     counted = "index.count" in arrays
     raised = {f"index.{k}": v for k, v in packed.to_file(counts=counted).items()}

@@ -35,10 +35,9 @@ def with_likely_features(
     )
     observed = attribute >= 0
     template = np.where(observed, of_attribute[attribute], -1) if len(of_attribute) else attribute
-    fresh = FeatureIndex.from_columns(
+    fresh = FeatureIndex(
         attribute,
-        previous,
-        label,
+        np.stack([previous, label]).T,
         template.astype(np.int32),
         np.zeros(len(label), np.int32),
         _families(design.encoded, on_edge)[attribute],
