@@ -6,9 +6,8 @@ index, one row per weight. Everything later works on these arrays alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,26 +23,7 @@ from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Template
 from fieldcraft.labels import PartialLabels
 
-
-class Encoder(Protocol):
-    """Sequences -> attribute ids, growing in training and frozen afterwards."""
-
-    @property
-    def hash_size(self) -> int | None: ...
-    @property
-    def n_attributes(self) -> int: ...
-    @property
-    def edge_bias(self) -> bool: ...
-    @property
-    def attribute_template(self) -> NDArray[np.int32]: ...
-    @property
-    def templates(self) -> Iterable[Template]: ...
-    def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded: ...
-    def attribute_text(self, ids: Iterable[int]) -> list[str]: ...
-    def keep(self, ids: NDArray[np.int64]) -> Encoder: ...
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]: ...
-
-
+Encoder = FreeFeatures | TemplateFeatures  # sequences -> attribute ids
 ENCODERS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
 
 

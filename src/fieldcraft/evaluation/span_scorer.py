@@ -120,9 +120,7 @@ class SpanScorer:
 
     def f(self, gold: ArrayLike, predicted: ArrayLike, offsets: ArrayLike) -> float:
         """conlleval's F over all types, between 0 and 1; 0 where there is no correct span."""
-        counts = self.counts(gold, predicted, offsets)
-        total = int(counts.gold.sum() + counts.predicted.sum())
-        return 2.0 * int(counts.correct.sum()) / total if total else 0.0
+        return self.scores(gold, predicted, offsets).f
 
     def _checked(self, ids: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         labels = _integers(ids, "labels")

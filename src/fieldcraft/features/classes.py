@@ -70,25 +70,30 @@ def with_labels(index: FeatureIndex, structure: Classes) -> FeatureIndex:
         return index
     columns = index.labels.T.copy()  # [k, F]
     for part, (labels, numbers) in structure.label_classes().items():
-        mine, k = np.flatnonzero(index.belongs_to(part)), labels.shape[1]
-        known, asked = row_keys(list(numbers.T), [column[mine] for column in index.labels.T[-k:]])
-        order = np.argsort(known, kind="stable")
-        columns[-k:, mine] = labels[order[np.searchsorted(known, asked, sorter=order)]].T
+        mine, order, first, _ = _looked_up(index, part, numbers)
+        columns[-labels.shape[1] :, mine] = labels[order[first]].T
     return replace(index, labels=columns.T)
 
 
 def _expanded(index: FeatureIndex, part: str, labels: Ints, numbers: Ints) -> tuple[Rows, Ints]:
     """The rows of a part, each as often as it has classes, and [columns, rows] the numbers of these."""
-    mine, k = np.flatnonzero(index.belongs_to(part)), labels.shape[1]
-    known, asked = row_keys(list(labels.T), [column[mine] for column in index.labels.T[-k:]])
-    order = np.argsort(known, kind="stable")
-    first, last = (np.searchsorted(known, asked, side, sorter=order) for side in ("left", "right"))
-    n = last - first
+    mine, order, first, n = _looked_up(index, part, labels)
     within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
     chosen = order[np.repeat(first, n) + within]
+    k = labels.shape[1]
     columns = np.full((max(k, index.labels.shape[1]), len(chosen)), -1, np.int32)
     columns[-k:] = numbers[chosen].T
     return np.repeat(mine, n), columns
+
+
+def _looked_up(index: FeatureIndex, part: str, table: Ints) -> tuple[Rows, Rows, Rows, Rows]:
+    """The features of a part, and which rows ``order[first : first + n]`` of a table have their labels."""
+    mine = np.flatnonzero(index.belongs_to(part))
+    columns = index.labels.T[-table.shape[1] :]
+    known, asked = row_keys(list(table.T), [column[mine] for column in columns])
+    order = np.argsort(known, kind="stable")
+    first, last = (np.searchsorted(known, asked, side, sorter=order) for side in ("left", "right"))
+    return mine, order, first, last - first
 
 
 def _merged(index: FeatureIndex) -> FeatureIndex:

@@ -150,13 +150,7 @@ class Compilation:
             )
         found = self.gazetteers[term.gazetteer]
         steps = [("lower", 0)] if found.case == "insensitive" else []
-        table = found.table
-        return {
-            "gazetteer": table,
-            "rule": found.match,
-            "positions": term.positions,
-            "steps": steps,
-        }
+        return {"gazetteer": found.table, "rule": found.match, "positions": term.positions, "steps": steps}
 
 
 def _at_zero(term: Term) -> Term:

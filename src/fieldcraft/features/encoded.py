@@ -22,17 +22,17 @@ class Encoded(NamedTuple):
 
     def take(self, sequences: NDArray[np.integer[Any]]) -> Encoded:
         """Some of the sequences, in the order given."""
-        tokens, offsets = _gather(self.offsets, sequences)
-        places, token_ptr = _gather(self.token_ptr, tokens)
+        tokens, offsets = gather(self.offsets, sequences)
+        places, token_ptr = gather(self.token_ptr, tokens)
         values = None if self.values is None else self.values[places]
         return Encoded(offsets, token_ptr, self.attributes[places], values)
 
     def tokens_of(self, sequences: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Where the tokens of some sequences stand."""
-        return _gather(self.offsets, sequences)[0]
+        return gather(self.offsets, sequences)[0]
 
 
-def _gather(ptr: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def gather(ptr: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Places of the entries of some rows, and their new row pointer."""
     lengths = np.diff(ptr)[rows]
     new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -143,8 +143,6 @@ class Templates:
     def _resolve_items(cls, items: list[Any]) -> Templates:
         if all(isinstance(i, Template) for i in items):
             return cls(items)
-        if all(isinstance(i, str) for i in items):
-            return cls.parse("\n".join(items))
         return cls.parse("\n".join(map(str, items)))
 
     @property

@@ -9,15 +9,16 @@ from collections.abc import Collection
 from typing import Any
 
 from fieldcraft.errors import InputError
-from fieldcraft.priors import groups
-from fieldcraft.priors.block_gaussian import BlockGaussian
-from fieldcraft.priors.elastic_net import ElasticNet
-from fieldcraft.priors.gaussian import Gaussian
-from fieldcraft.priors.hyperbolic import Hyperbolic
-from fieldcraft.priors.inequality import Inequality
-from fieldcraft.priors.laplacian import Laplacian
-from fieldcraft.priors.prior import NoPrior, Prior
-from fieldcraft.priors.settings import Names
+from fieldcraft.priors import groups as groups
+from fieldcraft.priors.block_gaussian import BlockGaussian as BlockGaussian
+from fieldcraft.priors.elastic_net import ElasticNet as ElasticNet
+from fieldcraft.priors.gaussian import Gaussian as Gaussian
+from fieldcraft.priors.hyperbolic import Hyperbolic as Hyperbolic
+from fieldcraft.priors.inequality import Inequality as Inequality
+from fieldcraft.priors.laplacian import Laplacian as Laplacian
+from fieldcraft.priors.prior import NoPrior as NoPrior
+from fieldcraft.priors.prior import Prior as Prior
+from fieldcraft.priors.settings import Names as Names
 
 PRIORS: dict[str, type[Prior]] = {
     "gaussian": Gaussian,
@@ -45,19 +46,3 @@ def resolve_prior(given: Any, handled: Collection[str] = ("quadratic",)) -> Prio
     if isinstance(given, str) and given in PRIORS:
         return PRIORS[given]()
     raise InputError(f"prior={given!r}; give 'auto', None, a prior object or one of {', '.join(PRIORS)}")
-
-
-__all__ = [
-    "PRIORS",
-    "BlockGaussian",
-    "ElasticNet",
-    "Gaussian",
-    "Hyperbolic",
-    "Inequality",
-    "Laplacian",
-    "Names",
-    "NoPrior",
-    "Prior",
-    "groups",
-    "resolve_prior",
-]

@@ -153,16 +153,16 @@ def _directory(content: mmap.mmap | bytes) -> tuple[dict[str, Any], int]:
     length = int.from_bytes(content[:8], "little")
     if length > min(len(content) - 8, MOST_HEADER):
         raise ValueError(f"its header would take {length} of {len(content)} bytes")
-    directory = _parsed(content[8 : 8 + length].decode())
-    if not isinstance(directory, dict):
-        raise ValueError("its header is no JSON object")
-    return directory, 8 + length
+    return _parsed(content[8 : 8 + length].decode()), 8 + length
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> dict[str, Any]:
     if text.count("[") + text.count("{") > MOST_BRACKETS:
         raise ValueError(f"its header has more than {MOST_BRACKETS} brackets")
-    return json.loads(text)
+    header = json.loads(text)
+    if not isinstance(header, dict):
+        raise ValueError("its header is not a JSON object")
+    return header
 
 
 def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap | bytes, start: int) -> NDArray[Any]:
@@ -183,9 +183,7 @@ def _header(name: str, text: str) -> dict[str, Any]:
     try:
         header = _parsed(text)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{name} is damaged: its header is no JSON ({error})") from None
-    if not isinstance(header, dict):
-        raise ModelFileError(f"{name} is damaged: its header is no JSON object")
+        raise ModelFileError(f"{name} is damaged: its header is not JSON ({error})") from None
     found = header.get("format")
     if not isinstance(found, int) or not 1 <= found <= FORMAT:
         raise ModelFileError(

@@ -32,7 +32,7 @@ def upgrade(header: dict[str, Any], arrays: Arrays) -> Model:
 def _from_1(header: dict[str, Any], arrays: Arrays) -> Model:
     n = len(arrays["weights"])
     blank = np.zeros(n, np.int32)
-    columns = {name: np.array(arrays.get(f"index.{name}", blank)) for name in COLUMNS}
+    columns: dict[str, Any] = {name: np.array(arrays.get(f"index.{name}", blank)) for name in COLUMNS}
     labels = np.stack([columns.pop("previous"), columns.pop("label")]).T
     windows = arrays["index.windows"]
     n_attributes = int(header["n_attributes"])

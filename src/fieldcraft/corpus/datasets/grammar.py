@@ -46,6 +46,11 @@ def expand(text: str, rules: Rules, rng: Random) -> str:
     return "".join(out)
 
 
+def labels_of(field: str, n_tokens: int) -> list[str]:
+    """IOB2 labels of a field's tokens; O for the empty field."""
+    return [f"B-{field}"] + [f"I-{field}"] * (n_tokens - 1) if field else ["O"] * n_tokens
+
+
 @lru_cache(maxsize=8192)
 def _split(text: str) -> tuple[tuple[str, str, str], ...]:
     """Text as (literal, rule, placeholder), of which one of the last two may be filled."""
