@@ -17,10 +17,10 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.classes import Classes, with_classes
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Template
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import PartialLabels
 
 Encoder = FreeFeatures | TemplateFeatures  # sequences -> attribute ids

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError, ModelFileError
+from fieldcraft.features.column_reader import Columns, RowReader
 from fieldcraft.features.compilation import Compilation
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.features.pruning import keep_attributes
-from fieldcraft.features.rows import Columns, RowReader
 from fieldcraft.features.stored import as_stored
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Term

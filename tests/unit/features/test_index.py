@@ -11,8 +11,8 @@ import pytest
 
 from fieldcraft import ChainCRF
 from fieldcraft.design import build_design
-from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import COLUMNS, FeatureIndex
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import encode_labels
 from fieldcraft.models.parameters import Parameters
 
