@@ -1,7 +1,7 @@
-"""From what users have to frozen integer arrays: no string passes this line.
+"""From sequences and labels to integer arrays; later stages work on these arrays alone.
 
 Encoder: sequences -> attribute ids. Together with the labels' numbers (labels.py) they support the feature
-index, one row per weight. Everything later works on these arrays alone.
+index, one row per weight.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def make_encoder(
 
 
 class FeatureRules(NamedTuple):
-    """Which label configurations get a weight: those seen in training, those held likely too, or all."""
+    """Which label configurations get a weight: those of the training data, also probable ones, or all."""
 
     all_states: bool
     all_transitions: bool
-    likely: float | None = None  # the least probability of those that training does not show
+    likely: float | None = None  # least probability of configurations that are not in the data
 
 
 FEATURES = {
@@ -61,11 +61,11 @@ FEATURES = {
 }
 
 
-def resolve_features(given: Any) -> FeatureRules:
+def resolve_features(features: Any) -> FeatureRules:
     """The rules of a name; ``selected:p`` has another probability than ``selected``."""
-    name, colon, number = given.partition(":") if isinstance(given, str) else ("", "", "")
+    name, colon, number = features.partition(":") if isinstance(features, str) else ("", "", "")
     if name not in FEATURES or (colon and FEATURES[name].likely is None):
-        raise InputError(f"features={given!r}; choose one of {', '.join(FEATURES)}")
+        raise InputError(f"features={features!r}; choose one of {', '.join(FEATURES)}")
     if not colon:
         return FEATURES[name]
     try:
@@ -73,7 +73,7 @@ def resolve_features(given: Any) -> FeatureRules:
     except ValueError:
         likely = -1.0
     if not 0.0 < likely < 1.0:
-        raise InputError(f"features={given!r}; give a probability, e.g. selected:0.05")
+        raise InputError(f"features={features!r}; give a probability, e.g. selected:0.05")
     return FEATURES[name]._replace(likely=likely)
 
 
@@ -101,10 +101,10 @@ def build_design(
     min_count: int = 1,
     structure: Classes | None = None,
 ) -> Design:
-    """Count what the corpus supports and make the feature index of it.
+    """Count the configurations in the corpus and make the feature index.
 
-    Partial labels support a configuration, and count it, wherever all of its labels are candidates;
-    a token of which nothing is known supports nothing. With a ``structure`` the features are those of its
+    Partial labels count a configuration wherever all of its labels are candidates; tokens without any
+    known label count nothing. With a ``structure`` the features are those of its
     parts and classes (features/classes.py); without one, those of a chain of plain labels.
     """
     rules = resolve_features(features)

@@ -1,4 +1,4 @@
-"""Reading a corpus: the source is opened, its format found, its sequences gathered or streamed."""
+"""Reads a corpus: opens the source, detects its format, collects or streams its sequences."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read(
     lazy       a Stream that reads as it is iterated, in constant memory
     scheme     convert the labels to io, iob1, iob2, iobes or bilou
     separator, docstart, comment    for column files, see `fieldcraft.corpus.formats.columns`
-    sequence   for tables with one row per token: the column that tells sequences apart
+    sequence   for tables with one row per token: the column with the sequences' ids
     optional_label  a file without the label column is read too, as unlabelled text
     partial    labels may be `unknown` (read as None) or candidates with `between` between them (a set)
 
@@ -100,7 +100,7 @@ def read(
 
 
 def _respelling(scheme: str | None, partial: PartialSpelling | None) -> Respell | None:
-    """What is done to label columns after reading."""
+    """The function that is applied to label columns after reading."""
     if scheme is None:
         return None if partial is None else partial.parse
     if partial is not None:
@@ -109,7 +109,7 @@ def _respelling(scheme: str | None, partial: PartialSpelling | None) -> Respell 
 
 
 def _start(job: ReadJob, format: str) -> tuple[ReadJob, Iterator[Sequence]]:
-    """A fresh pass over the source: what it learns, and its sequences."""
+    """A new pass over the source: its job, which is updated while reading, and its sequences."""
     batches = job.source.batches()
     if format == "auto":
         format, batches = _detected(job.source, batches)

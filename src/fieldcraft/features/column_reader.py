@@ -1,8 +1,8 @@
-"""What users hand over as sequences, turned into columns of lists.
+"""Converts the sequences that users pass to lists of columns.
 
 A sequence is an object with ``.columns`` (a Corpus is a list of them), a dict of columns, or a list
 of tokens; a token is a dict, a tuple in the order of the templates' columns, or a plain string
-where there is one column. Out: ``columns[c][i]``, the list of strings of column c in sequence i.
+if there is one column. Returns ``columns[c][i]``, the list of strings of column c in sequence i.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class RowReader:
 
     def _from_mapping(self, columns: Mapping[Any, Any], i: int) -> list[list[str]]:
         keys = list(columns) if self.templates.positional else []
-        found = []
+        read = []
         for name in self.names:
             key = keys[int(name)] if keys and int(name) < len(keys) else name
             if key not in columns:
                 raise _missing(name, i, columns)
             words = columns[key]
-            found.append(words if isinstance(words, list) else list(words))
-        return found
+            read.append(words if isinstance(words, list) else list(words))
+        return read
 
     def _from_tokens(self, tokens: list[Any], i: int) -> list[list[str]]:
         readers: dict[type, Callable[[list[Any], int], list[list[str]]]] = {

@@ -1,11 +1,11 @@
-"""What a word looks like: functions from a string to a value, or to None.
+"""Word functions: from a string to a value, or to None.
 
-A *value* function (``lower``, ``suffix`` …) always has an answer; a *test* (``is_title`` …) answers
-``""`` where it holds and None where not, and None makes no attribute. Upper, lower and digit mean
+A *value* function (``lower``, ``suffix`` …) always returns a string; a *test* (``is_title`` …) returns
+``""`` if it is true and None otherwise, and None makes no attribute. Upper, lower and digit mean
 what ``str.isupper``, ``str.islower`` and ``str.isdigit`` say of a character.
 
-Each function has a twin in native/orthography.cpp for strings of ASCII, except those that take a
-regular expression; a test compares the two. These here are the definition.
+native/orthography.cpp implements each function for ASCII strings, except those that take a
+regular expression; a test checks that both agree. The functions here are the definition.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 
 
 class Predicate(NamedTuple):
-    """A word function by name: what it takes besides the word, and whether it is a test."""
+    """A word function: its argument besides the word, and whether it is a test."""
 
     call: WordFunction
     argument: str  # "" | "length" | "regex"
@@ -133,7 +133,7 @@ PREDICATES: dict[str, Predicate] = {
     "is_acronym": _test(_is_acronym),
     "matches": Predicate(lambda w, p: None if _extract(w, p) is None else "", "regex", test=True),
     "extract": Predicate(_extract, "regex", test=False),
-    # What Wapiti's %t and %m yield: an answer for every word, also outside the sequence.
+    # Wapiti's %t and %m: a value for every word, also outside the sequence.
     "truth": Predicate(lambda w, p: "false" if _extract(w, p) is None else "true", "regex", test=False),
     "extract_or_empty": Predicate(lambda w, p: _extract(w, p) or "", "regex", test=False),
 }

@@ -136,7 +136,7 @@ class StoredIndex:
 
 
 def shrink(index: FeatureIndex, order: NDArray[np.uint32] | None = None) -> Arrays:
-    """The counts of an index as bytes; larger ones stand in a list."""
+    """The counts of an index as bytes; larger ones are in a list of exceptions."""
     counts: Arrays = {}
     for name in COUNTS:
         column = getattr(index, name) if order is None else getattr(index, name)[order]

@@ -1,10 +1,10 @@
 """One safetensors file: arrays, and a JSON header of ours in its metadata.
 
 Written to a temporary name in the same folder, synced and renamed: a reader sees the old file or the new one,
-never half of one. Read by mapping it: the arrays are views of the file's pages, which all processes share.
+never a part of one. Read by mapping it: the arrays are views of the file's pages, which all processes share.
 No pickle, no code. The directory of arrays is read here, number by number, since a file may be damaged or
-hostile: whatever does not fit is a ModelFileError. A header may have ``checksums``, the digests of arrays by
-name; they are compared when the file is read, which then reads all of it.
+hostile: anything that does not fit raises a ModelFileError. A header may have ``checksums``, the digests of
+arrays by name; they are compared when the file is read, which then reads all of it.
 
 Hazard: a mapped file must be replaced (as saving does), never written into.
 """
@@ -52,7 +52,7 @@ def write_arrays(
     *,
     checksums: bool = False,
 ) -> None:
-    """Write header and arrays to ``path``, whole or not at all."""
+    """Write header and arrays to ``path`` atomically."""
     from safetensors.numpy import save
 
     target = Path(path)
@@ -83,14 +83,14 @@ def write_arrays(
 
 
 def name_of(source: str | os.PathLike[str] | bytes) -> str:
-    """What errors call a file."""
+    """The name of a file in error messages."""
     return "the model" if isinstance(source, bytes) else os.fspath(source)
 
 
 def read_arrays(
     source: str | os.PathLike[str] | bytes,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a file (or its content) that ``write_arrays`` wrote; arrays look into the file."""
+    """Header and arrays of a file of ``write_arrays``, or of its content; arrays are views of the file."""
     name = name_of(source)
     if not isinstance(source, bytes) and not Path(source).exists():
         raise FileNotFoundError(f"{name}: no such file")
@@ -103,7 +103,7 @@ def read_arrays(
         for key, entry in directory.items():
             arrays[key] = _array(key, entry, content, start)
             room -= arrays[key].nbytes
-            if room < 0:  # copies of one place, if it is not aligned, could fill the memory
+            if room < 0:  # overlapping arrays that are not aligned are copied, which could fill the memory
                 raise ValueError("its arrays overlap")
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
@@ -138,7 +138,7 @@ def _compare_checksums(name: str, expected: Any, arrays: dict[str, NDArray[Any]]
 
 def _mapped(name: str) -> mmap.mmap | bytes:
     if not os.path.isfile(name):
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     with open(name, "rb") as file:
         empty = os.fstat(file.fileno()).st_size == 0  # which cannot be mapped
         return b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -184,17 +184,17 @@ def _header(name: str, text: str) -> dict[str, Any]:
         header = _parsed(text)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{name} is damaged: its header is not JSON ({error})") from None
-    found = header.get("format")
-    if not isinstance(found, int) or not 1 <= found <= FORMAT:
+    version = header.get("format")
+    if not isinstance(version, int) or not 1 <= version <= FORMAT:
         raise ModelFileError(
-            f"{name} has format {found}; this fieldcraft reads formats 1 to {FORMAT}; "
+            f"{name} has format {version}; this fieldcraft reads formats 1 to {FORMAT}; "
             "a newer one may read it: pip install -U fieldcraft"
         )
     return header
 
 
 def is_plain(value: Any) -> bool:
-    """Can a header contain the value."""
+    """Whether a header can contain the value."""
     try:
         json.dumps(value, default=_plain)
     except (TypeError, ValueError, RecursionError):
@@ -203,14 +203,14 @@ def is_plain(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy's as one of Python's."""
+    """Converts a NumPy scalar to a Python number."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} of type {type(value).__name__} cannot be saved")
 
 
 def _sync_folder(folder: Path) -> None:
-    """The new name, too, outlives a power cut; where folders cannot be synced it is left to the system."""
+    """Syncs a folder, so that a new name survives a power cut; ignored where folders cannot be synced."""
     if hasattr(os, "O_DIRECTORY"):
         with contextlib.suppress(OSError):
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

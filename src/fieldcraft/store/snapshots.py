@@ -1,4 +1,4 @@
-"""Training snapshots: the optimiser's state, written whole or not at all."""
+"""Training snapshots: the optimiser's state, written atomically."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def write_snapshot(path: str | os.PathLike[str], digest: str, state: dict[str, A
 
 
 def read_snapshot(path: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
-    """The state at ``path``, None if there is none yet; refused if another training or version wrote it."""
+    """The state at ``path``, None if the file does not exist.
+
+    InputError if another training or version wrote it, ModelFileError if it is damaged.
+    """
     if not Path(path).exists():
         return None
     header, arrays = read_arrays(path)

@@ -2,7 +2,7 @@
 
     sources, targets, edge_class  int32 [E]      label_of, node_class  int32 [S]      starts, stops  uint8 [S]
 
-Every number is checked when a file is read, since it may be damaged or hostile.
+Every number of a file is checked, since it may be damaged or hostile.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def pack_states(states: StateSpace) -> dict[str, NDArray[Any]]:
 
 
 def unpack_states(arrays: Mapping[str, NDArray[Any]], labels: Sequence[str]) -> StateSpace:
-    """The state space that ``pack_states`` stored; ValueError or InputError where a number does not fit."""
+    """The state space that ``pack_states`` stored; ValueError or InputError if a number does not fit."""
     numbers = {name: as_stored(arrays, name, np.int32) for name in NUMBERS}
     flags = {name: as_stored(arrays, name, np.uint8) for name in FLAGS}
     if any(flag.max(initial=0) > 1 for flag in flags.values()):

@@ -1,6 +1,6 @@
-"""Older model files brought to today's format, step by step.
+"""Converts model files of older formats, step by step.
 
-1 -> 2  attribute tables are stored ready to use, features in order (features/packed.py); settings in groups
+1 -> 2  attribute tables are stored ready to use, features sorted (features/packed.py); settings in groups
 2 -> 3  the index names its layout, since the states of a model need not be its labels
 """
 
@@ -19,11 +19,11 @@ from fieldcraft.store.files import FORMAT
 
 Arrays = dict[str, NDArray[Any]]
 Model = tuple[dict[str, Any], Arrays]
-MOST_BUCKETS = 1 << 21  # of a hashed model in format 1, which does not hold an array of them
+MOST_BUCKETS = 1 << 21  # of a hashed model in format 1, which does not contain an array of them
 
 
 def upgrade(header: dict[str, Any], arrays: Arrays) -> Model:
-    """Header and arrays of a model in today's format."""
+    """Header and arrays of a model in the current format."""
     while header["format"] < FORMAT:
         header, arrays = UPGRADES[header["format"]](header, arrays)
     return header, arrays
@@ -82,7 +82,7 @@ def _templates_from_1(tables: Arrays, n_templates: int) -> Arrays:
 
 
 def _strings_from_1(tables: Arrays) -> Arrays:
-    """One table of keys after the other, each with offsets of its own."""
+    """Tables of keys, one after the other, each with its offsets."""
     data, starts, bounds = tables["string_bytes"], tables["string_starts"], tables["string_tables"]
     local = [(starts[a : b + 1] - starts[a]).astype(np.uint32) for a, b in zip(bounds[:-1], bounds[1:])]
     edges = starts[bounds]  # [tables + 1] where the bytes of each begin

@@ -189,7 +189,7 @@ def of_words(*words, **options):
     ("corpus", "options", "message"),
     [
         (CORPUS, {"predicted": [["O"], ["O"]]}, "sequence 0: predicted has 1 labels where 2"),
-        (CORPUS, {"predicted": [*PREDICTED, ["O"]]}, "predicted holds more than 2 sequences"),
+        (CORPUS, {"predicted": [*PREDICTED, ["O"]]}, "predicted has more than 2 sequences"),
         (CORPUS, {"predicted": {"ner": PREDICTED}}, "has a column 'ner' already"),
         (CORPUS, {"format": "xml"}, "format 'xml' is unknown"),
         (CORPUS, {"separator": ","}, "separator ',' is unknown; use blank or tab"),

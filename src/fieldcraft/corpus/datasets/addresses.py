@@ -97,7 +97,7 @@ def _place(rules: Rules, rng: Random) -> dict[str, str]:
 
 
 def _punctuated(parts: list[_Part], comma_rate: float, rng: Random) -> list[_Part]:
-    """Keep a comma only between two parts, at the given rate."""
+    """Keep a comma only between two parts, with probability `comma_rate`."""
     kept: list[_Part] = []
     waiting = False
     for part in parts:

@@ -5,8 +5,8 @@
 
 A grammar is written as text, `name = alternative | alternative`, and a line that starts with `|`
 goes on with the rule above it. An alternative that is written twice is twice as likely. Only
-`choice` and `randrange` of a seeded `random.Random` are called; they give the same in every
-version of Python.
+`choice` and `randrange` of a seeded `random.Random` are called; their results are the same in
+every version of Python.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class _Forms(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    label: str  # "" for what is not asked for
+    label: str  # "" for O
     forms: tuple[str, ...]  # ways to write it, tokens separated by blanks
 
 

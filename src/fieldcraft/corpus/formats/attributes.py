@@ -1,14 +1,14 @@
-"""Attribute files as CRFsuite reads them: a label, then attributes, parted by tabs.
+"""Attribute files as CRFsuite reads them: a label, then attributes, separated by tabs.
 
     @weight:2
     B-LOC <TAB> word=Rome <TAB> length:4
     O <TAB> word=fell
 
-An attribute is `name` (value 1) or `name:value`; `\\:` and `\\\\` stand for a colon and a
-backslash in a name or label. `@weight:v`, before a label or on a line of its own, is the weight of
+An attribute is `name` (value 1) or `name:value`; `\\:` and `\\\\` denote a colon and a
+backslash in a name or label. `@weight:v`, before a label or on a separate line, is the weight of
 the sequence. An attribute that occurs twice in a token counts twice, so its values are added.
-The attributes land in `Sequence.attributes`, one dict per token; there are no columns. On writing,
-predictions take the place of the label.
+The attributes are stored in `Sequence.attributes`, one dict per token; there are no columns. On writing,
+predictions replace the label.
 """
 
 from __future__ import annotations

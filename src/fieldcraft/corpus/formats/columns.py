@@ -5,11 +5,11 @@
 
     -DOCSTART- -X- O
 
-`separator`: `blank` (runs of blanks and tabs), `tab` (one tab; fields may hold blanks and may
+`separator`: `blank` (runs of blanks and tabs), `tab` (one tab; fields may contain blanks and may
 be empty), `auto` (tab if the first line has one), or another single character (read, not
 written). `docstart`: `skip` drops lines that open with -DOCSTART- (they still end a sequence),
 `keep` reads them as tokens. `comment`: lines with this prefix are dropped.
-Hazard: only the blank and the tab part fields; no-break and ideographic spaces belong to tokens.
+Hazard: only the blank and the tab separate fields; no-break and ideographic spaces belong to tokens.
 """
 
 from __future__ import annotations
@@ -138,10 +138,10 @@ def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
                 start = end + 1
 
 
-def _separator(given: str, first: str) -> str:
-    if given == "auto":
+def _separator(separator: str, first: str) -> str:
+    if separator == "auto":
         return "tab" if "\t" in first.rstrip(" \t\r") else "blank"
-    return given
+    return separator
 
 
 def _splitter(separator: str) -> Callable[[str], list[str]]:

@@ -2,9 +2,9 @@
 
     {"id": "a7", "word": ["Rome", "fell"], "ner": ["B-LOC", "O"]}
 
-Without `columns=` every key of the first object that holds an array of strings (or whole numbers)
-is a column, and the other objects must have it too. `attributes` may hold one object of numbers per
-token and `weight` a number. Everything else goes to `Sequence.info` and is written back.
+Without `columns=` every key of the first object with an array of strings (or whole numbers)
+is a column, and the other objects must have it too. `attributes` may have one object of numbers per
+token and `weight` a number. Everything else is stored in `Sequence.info` and is written back.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _weight(value: float, where: str) -> float:
 
 
 def _strings(value: Any) -> list[str] | None:
-    """The array with whole numbers spelled out; None if it holds anything else."""
+    """The array with whole numbers spelled out; None if it has other items."""
     if not isinstance(value, list):
         return None
     if all(type(item) is str for item in value):
