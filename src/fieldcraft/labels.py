@@ -174,4 +174,4 @@ def check_partial(sequence: int, token: int, label: Any, *, partial: bool) -> No
         raise InputError(f"{where} is an empty set of candidates; use None where nothing is known")
     for one in label:
         if not isinstance(one, str):
-            raise InputError(f"{where} holds a {type(one).__name__}; candidates are strings: use str(label)")
+            raise InputError(f"{where} has a {type(one).__name__}; candidates are strings: use str(label)")

@@ -76,7 +76,7 @@ QUOTIENTS: Mapping[str, Counter] = {
 def quotient(metric: str, encoded: Encoded, scheme: str, mode: str) -> Quotient:
     """A metric by name, sequence by sequence."""
     if metric not in QUOTIENTS:
-        raise InputError(f"metric={metric!r} is no quotient of sums; choose auto or {', '.join(QUOTIENTS)}")
+        raise InputError(f"metric={metric!r} is not a quotient of sums; use auto or {', '.join(QUOTIENTS)}")
     return QUOTIENTS[metric](encoded, scheme, mode)
 
 

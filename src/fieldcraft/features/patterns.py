@@ -139,7 +139,7 @@ def _checked_regex(text: str, where: str) -> str:
     except (re.error, OverflowError, RecursionError):
         doubled = True
     if doubled:
-        raise TemplateError(f"{where}: {text!r} is no regular expression of Wapiti's; escape * and ?")
+        raise TemplateError(f"{where}: {text!r} is not a regular expression of Wapiti's; escape * and ?")
     return expression
 
 

@@ -61,7 +61,7 @@ class Templates:
         if format not in FORMATS:
             raise TemplateError(f"no template format is called {format!r}; there are {', '.join(FORMATS)}")
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            raise TemplateError(f"{where}: the text holds a lone surrogate; read it with its own encoding")
+            raise TemplateError(f"{where}: the text has a lone surrogate; read it with the right encoding")
         if format != "fieldcraft":
             templates, edge_bias = read_patterns(text, where, format)
             return cls(templates, edge_bias=edge_bias, format=format)

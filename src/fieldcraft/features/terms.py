@@ -196,7 +196,7 @@ def _checked_regex(name: str, argument: Argument) -> str:
     try:
         re.compile(argument)
     except (re.error, OverflowError, RecursionError) as problem:
-        raise TemplateError(f"{name}: /{argument}/ is no regular expression: {problem}") from None
+        raise TemplateError(f"{name}: /{argument}/ is not a regular expression: {problem}") from None
     return unescape_slashes(argument)
 
 

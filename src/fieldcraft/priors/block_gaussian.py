@@ -128,7 +128,7 @@ class BlockGaussian(Prior):
         )
         if not proper or float(np.linalg.eigvalsh(matrix).min()) < -ROUNDING:
             raise InputError(
-                "between is no matrix of correlations: it must be symmetric, have 1 on its diagonal and no "
-                "negative eigenvalue"
+                "between is not a matrix of correlations: it must be symmetric, have 1 on its diagonal and "
+                "no negative eigenvalue"
             )
         return matrix

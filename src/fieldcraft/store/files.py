@@ -127,7 +127,7 @@ def _compare_checksums(name: str, expected: Any, arrays: dict[str, NDArray[Any]]
     if expected is None:
         return
     if not isinstance(expected, dict) or not expected.keys() <= arrays.keys():
-        raise ModelFileError(f"{name} is damaged: it has checksums of arrays that are not there")
+        raise ModelFileError(f"{name} is damaged: it has checksums of arrays that it lacks")
     for key, digest in expected.items():
         if digest_of(arrays[key]) != digest:
             raise ModelFileError(

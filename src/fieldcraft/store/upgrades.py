@@ -37,7 +37,7 @@ def _from_1(header: dict[str, Any], arrays: Arrays) -> Model:
     windows = arrays["index.windows"]
     n_attributes = int(header["n_attributes"])
     if n_attributes > max(MOST_BUCKETS, sum(map(len, arrays.values()))):
-        raise ValueError(f"{n_attributes} attributes are not there")
+        raise ValueError(f"{n_attributes} attributes do not exist")
     index = FeatureIndex(**columns, labels=labels, windows=windows, n_attributes=n_attributes)
     packed = PackedIndex.of(index, len(header["labels"]))
     counted = "index.count" in arrays

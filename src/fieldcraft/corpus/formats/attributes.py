@@ -83,7 +83,7 @@ def _parted(field: str, number: int, job: ReadJob) -> tuple[str, float]:
     except ValueError:
         raise job.source.error(
             number,
-            f"attribute {field!r}: {value!r} is no number; write a colon within a name as \\:",
+            f"attribute {field!r}: {value!r} is not a number; write a colon within a name as \\:",
         ) from None
 
 
@@ -106,7 +106,7 @@ def _label(text: str, plan: WritePlan, sequence: int) -> str:
 
 def _escape(text: str, plan: WritePlan, sequence: int) -> str:
     if not text or any(end in text for end in "\t\r\n"):
-        raise plan.error(sequence, f"{text!r} cannot stand in an attribute file; rename it")
+        raise plan.error(sequence, f"{text!r} cannot be written to an attribute file; rename it")
     return text.replace("\\", "\\\\").replace(":", "\\:")
 
 

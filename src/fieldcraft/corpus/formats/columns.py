@@ -87,7 +87,7 @@ def write(rows: Iterable[Row], plan: WritePlan) -> Iterator[str]:
     for index, (_, values) in zip(count(), rows):
         columns = [values[name] for name in plan.fields]
         if not columns or not columns[0]:
-            raise plan.error(index, "is empty, which column files cannot hold; write jsonl")
+            raise plan.error(index, "is empty, which column files cannot represent; write jsonl")
         text = "\n".join(map(joint.join, zip(*columns)))
         if _suspicious(text, columns, joint):
             for name, column in zip(plan.fields, columns):
@@ -167,5 +167,5 @@ def _unwritable(
     remedy = "write with separator='tab'" if plan.separator == "blank" else "write jsonl"
     return plan.error(
         sequence,
-        f"token {token}: {name} {value!r} cannot stand in columns parted by {plan.separator}s; {remedy}",
+        f"token {token}: {name} {value!r} cannot be written with separator={plan.separator!r}; {remedy}",
     )

@@ -64,7 +64,7 @@ def _sequence(record: dict[str, Any], layout: Layout, where: str) -> Sequence:
     for name in (*layout.observed, *layout.labels):
         strings = _strings(record.pop(name, None))
         if strings is None:
-            raise CorpusError(f"{where}: {name!r} is missing or is no array of strings; give one")
+            raise CorpusError(f"{where}: {name!r} is missing or not an array of strings; give one")
         values[name] = strings
     sequence = Sequence(layout.columns_of(values), layout.labels_of(values))
     if ATTRIBUTES in record:
@@ -96,5 +96,5 @@ def _attributes(value: Any, where: str) -> list[dict[str, float]]:
         return [{name: float(number) for name, number in token.items()} for token in value]
     except (TypeError, ValueError, AttributeError, OverflowError):
         raise CorpusError(
-            f"{where}: 'attributes' is no array of objects of numbers; give one object per token"
+            f"{where}: 'attributes' is not an array of objects of numbers; give one object per token"
         ) from None
