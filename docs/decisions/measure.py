@@ -15,7 +15,7 @@ import numpy as np
 
 import fieldcraft as fc
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.free import FreeFeatures
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.structures import chain
 
 TEMPLATES = "lower(word[-2..2])\nshape(word[-2..2])\nedge"

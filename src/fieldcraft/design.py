@@ -1,14 +1,13 @@
-"""From what users have to frozen integer arrays: no string passes this line.
+"""From sequences and labels to integer arrays; later stages work on these arrays alone.
 
 Encoder: sequences -> attribute ids. Together with the labels' numbers (labels.py) they support the feature
-index, one row per weight. Everything later works on these arrays alone.
+index, one row per weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,42 +17,13 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.classes import Classes, with_classes
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.templates import Templates
+from fieldcraft.features.terms import Template
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import PartialLabels
 
-
-class TemplateLike(Protocol):
-    """What the feature index needs to know of a template."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def window(self) -> tuple[int, int]: ...
-    @property
-    def part(self) -> str: ...
-
-
-class Encoder(Protocol):
-    """Sequences -> attribute ids, growing in training and frozen afterwards."""
-
-    @property
-    def hash_size(self) -> int | None: ...
-    @property
-    def n_attributes(self) -> int: ...
-    @property
-    def edge_bias(self) -> bool: ...
-    @property
-    def attribute_template(self) -> NDArray[np.int32]: ...
-    @property
-    def templates(self) -> Iterable[TemplateLike]: ...
-    def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded: ...
-    def attribute_text(self, ids: Iterable[int]) -> list[str]: ...
-    def keep(self, ids: NDArray[np.int64]) -> Encoder: ...
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]: ...
-
-
+Encoder = FreeFeatures | TemplateFeatures  # sequences -> attribute ids
 ENCODERS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
 
 
@@ -75,11 +45,11 @@ def make_encoder(
 
 
 class FeatureRules(NamedTuple):
-    """Which label configurations get a weight: those seen in training, those held likely too, or all."""
+    """Which label configurations get a weight: those of the training data, also probable ones, or all."""
 
     all_states: bool
     all_transitions: bool
-    likely: float | None = None  # the least probability of those that training does not show
+    likely: float | None = None  # least probability of configurations that are not in the data
 
 
 FEATURES = {
@@ -91,11 +61,11 @@ FEATURES = {
 }
 
 
-def resolve_features(given: Any) -> FeatureRules:
+def resolve_features(features: Any) -> FeatureRules:
     """The rules of a name; ``selected:p`` has another probability than ``selected``."""
-    name, colon, number = given.partition(":") if isinstance(given, str) else ("", "", "")
+    name, colon, number = features.partition(":") if isinstance(features, str) else ("", "", "")
     if name not in FEATURES or (colon and FEATURES[name].likely is None):
-        raise InputError(f"features={given!r}; choose one of {', '.join(FEATURES)}")
+        raise InputError(f"features={features!r}; choose one of {', '.join(FEATURES)}")
     if not colon:
         return FEATURES[name]
     try:
@@ -103,7 +73,7 @@ def resolve_features(given: Any) -> FeatureRules:
     except ValueError:
         likely = -1.0
     if not 0.0 < likely < 1.0:
-        raise InputError(f"features={given!r}; give a probability, e.g. selected:0.05")
+        raise InputError(f"features={features!r}; give a probability, e.g. selected:0.05")
     return FEATURES[name]._replace(likely=likely)
 
 
@@ -131,10 +101,10 @@ def build_design(
     min_count: int = 1,
     structure: Classes | None = None,
 ) -> Design:
-    """Count what the corpus supports and make the feature index of it.
+    """Count the configurations in the corpus and make the feature index.
 
-    Partial labels support a configuration, and count it, wherever all of its labels are candidates;
-    a token of which nothing is known supports nothing. With a ``structure`` the features are those of its
+    Partial labels count a configuration wherever all of its labels are candidates; tokens without any
+    known label count nothing. With a ``structure`` the features are those of its
     parts and classes (features/classes.py); without one, those of a chain of plain labels.
     """
     rules = resolve_features(features)
@@ -170,13 +140,12 @@ def build_design(
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
-    index = FeatureIndex.from_columns(
-        attribute, previous, label, template, count, family, windows_of(encoder), encoder.n_attributes
-    )
+    columns = (attribute, np.stack([previous, label]).T, template, count, family)
+    index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
     return Design(encoded, gold, index if structure is None else with_classes(index, structure), partial)
 
 
-def _no_edges(structure: Any, templates: list[TemplateLike], of_attribute: NDArray[np.int32]) -> InputError:
+def _no_edges(structure: Any, templates: list[Template], of_attribute: NDArray[np.int32]) -> InputError:
     names = [templates[t].name for t in np.unique(of_attribute) if templates[t].part == "edge"]
     return InputError(
         f"the structure {structure.name} has no edges, which the template {names[0]!r} looks at; leave out "

@@ -1,4 +1,4 @@
-"""Labels as numbers: names, checks, and what is known of a token whose label is not.
+"""Labels as numbers: names, checks and partial labels.
 
 A label is a string. A partial label is None (nothing is known) or a set of candidates. ``names`` lists the
 labels of a model in order; the number of a label is its position there.
@@ -31,7 +31,7 @@ class PartialLabels(NamedTuple):
         return table
 
     def any(self) -> NDArray[np.int32]:
-        """[tokens] one candidate each, where an array of labels must be given."""
+        """[tokens] one candidate each, for functions that need an array of labels."""
         known = np.diff(self.ptr) > 0
         out = np.zeros(len(known), np.int32)
         out[known] = self.labels[self.ptr[:-1][known]]
@@ -78,11 +78,11 @@ def encode_partial(
     _check_lengths(y, offsets)
     numbers: list[tuple[int, ...]] = []
     for i, labels in enumerate(y):
-        for t, given in enumerate(labels):
-            label = _hashable(given)
+        for t, original in enumerate(labels):
+            label = _hashable(original)
             if label not in number:
                 if isinstance(label, str) or not label <= number.keys():
-                    raise _undeclared(i, t, given)
+                    raise _undeclared(i, t, original)
                 number[label] = tuple(sorted(number[one][0] for one in label))
             numbers.append(number[label])
     ptr = np.zeros(len(numbers) + 1, np.int64)
@@ -108,14 +108,14 @@ def _undeclared(sequence: int, token: int, label: Any) -> InputError:
     )
 
 
-def declared_labels(given: Any, y: Sequence[Sequence[Any]]) -> list[str]:
-    """The labels of a model: the argument, in its order, or all that occur; others in y are refused."""
+def declared_labels(declared: Any, y: Sequence[Sequence[Any]]) -> list[str]:
+    """The labels of a model: the argument, in its order, or all that occur; InputError if y has others."""
     present = label_names(y)
-    if given is None:
+    if declared is None:
         return present
-    names = [given] if isinstance(given, str) else list(given)
+    names = [declared] if isinstance(declared, str) else list(declared)
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names) or not names:
-        raise InputError(f"labels={given!r}; give a list of different label names")
+        raise InputError(f"labels={declared!r}; give a list of different label names")
     if not set(present) <= set(names):
         for i, labels in enumerate(y):
             for t, label in enumerate(labels):
@@ -134,7 +134,7 @@ def _refuse_unknown(y: Sequence[Sequence[str]], number: dict[str, int]) -> None:
                 )
 
 
-UNORDERED = (str, bytes, dict, set, frozenset)  # what has a length but is no list of labels
+UNORDERED = (str, bytes, dict, set, frozenset)  # they have a length but are not lists of labels
 
 
 def check_labels(X_length: int, y: Any, *, partial: bool = False) -> list[Any]:
@@ -159,7 +159,7 @@ def check_labels(X_length: int, y: Any, *, partial: bool = False) -> list[Any]:
 
 
 def check_partial(sequence: int, token: int, label: Any, *, partial: bool) -> None:
-    """Refuse a label that is no string, unless it is partial and may be so."""
+    """InputError for a label that is not a string, unless partial labels are allowed."""
     where = f"sequence {sequence}, token {token}: label {label!r}"
     if not (label is None or isinstance(label, (set, frozenset, list))):
         raise InputError(f"{where} is a {type(label).__name__}; labels are strings: use str(label)")
@@ -174,4 +174,4 @@ def check_partial(sequence: int, token: int, label: Any, *, partial: bool) -> No
         raise InputError(f"{where} is an empty set of candidates; use None where nothing is known")
     for one in label:
         if not isinstance(one, str):
-            raise InputError(f"{where} holds a {type(one).__name__}; candidates are strings: use str(label)")
+            raise InputError(f"{where} has a {type(one).__name__}; candidates are strings: use str(label)")

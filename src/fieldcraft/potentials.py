@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fieldcraft import _core
 from fieldcraft.design import native_tokens
 from fieldcraft.errors import InputError
-from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.encoded import Encoded, gather
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex
 
@@ -196,7 +196,7 @@ class BlockMap:
             if rows is not None and not rows.any():
                 part = _without_shared(part)
             known, local = np.unique(encoded.attributes, return_inverse=True)
-            at, ptr = _ranges(part.ptr, known)
+            at, ptr = gather(part.ptr, known)
             native = None
             if len(at):
                 native = _core.LinearMap(
@@ -272,10 +272,3 @@ def _without_unused(encoded: Encoded, used: NDArray[np.bool_]) -> Encoded:
 
 def _without_shared(part: _PartTable) -> _PartTable:
     return part._replace(shared_column=part.shared_column[:0], shared_feature=part.shared_feature[:0])
-
-
-def _ranges(ptr: NDArray[np.int64], rows: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Entries of some rows of a pointer array, and the pointers of those rows alone."""
-    lengths = np.diff(ptr)[rows]
-    new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return np.repeat(ptr[:-1][rows] - new[:-1], lengths) + np.arange(new[-1]), new

@@ -14,8 +14,8 @@ import numpy as np
 
 import fieldcraft as fc
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.templates import Templates
+from fieldcraft.features.user_features import FreeFeatures
 from fuzz.seeds import WORDS, places
 
 

@@ -140,7 +140,7 @@ def test_the_file_keeps_it(corpus: Any, tmp_path: Path) -> None:
         (BlockGaussian(shared=lambda index: index.count), "shared is a function"),
         (BlockGaussian(between=[[1.0, 0.0], [0.0, 1.0]]), r"between has shape \(2, 2\); the groups .* are 1"),
         (BlockGaussian(between="much"), "between is 'much'; give a matrix of correlations"),
-        (BlockGaussian(between=[[2.0]]), "between is no matrix of correlations"),
+        (BlockGaussian(between=[[2.0]]), "between is not a matrix of correlations"),
         (
             BlockGaussian(
                 shared=by_dependency(transitions=1.0, emissions=1.0), between=[[1.0, 1.5], [1.5, 1.0]]

@@ -19,7 +19,7 @@ import pytest
 
 from fieldcraft import LBFGS, ChainCRF, Gaussian
 from fieldcraft.design import Design, build_design
-from fieldcraft.features.free import FreeFeatures
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import encode_labels, label_names
 from fieldcraft.problems import ChainProblem
 from fieldcraft.structures.linear_chain import LinearChain

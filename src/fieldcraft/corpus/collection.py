@@ -1,7 +1,7 @@
-"""A corpus in memory (`Corpus`) and one that is read anew each time it is iterated (`Stream`).
+"""A corpus in memory (`Corpus`) and one that is read each time it is iterated (`Stream`).
 
-`Corpus` behaves as a list of `Sequence`: len, iteration, an index gives a sequence, a slice or a
-list of indices a `Corpus`. `fields` keeps the order of all columns in the source, labels
+`Corpus` behaves as a list of `Sequence`: len, iteration, indexing returns a sequence, with a slice or a
+list of indices a `Corpus`. `fields` has the order of all columns in the source, labels
 included, so that what was read can be written back in the same order.
 """
 
@@ -141,7 +141,7 @@ class Corpus(AbstractSequence[Sequence]):
         return self.respelled(lambda labels: schemes.convert(labels, "conlleval", scheme))
 
     def respelled(self, respell: Respell) -> Corpus:
-        """The same corpus with each label column put through a function."""
+        """The same corpus with a function applied to each label column."""
         where = (f"sequence {index}, " for index in range(len(self)))
         return self._like([_respelled(s, respell, w) for s, w in zip(self._sequences, where)])
 
@@ -191,7 +191,7 @@ class Corpus(AbstractSequence[Sequence]):
     ) -> Corpus:
         """From a pandas DataFrame, an Arrow table or a dict of lists.
 
-        sequence  the column that tells sequences apart if each row is a token; without it each
+        sequence  the column with the sequences' ids if each row is a token; without it each
                   row is a sequence and its cells are lists
         """
         sequences, layout = read_table(table, columns, label, sequence)
@@ -200,7 +200,7 @@ class Corpus(AbstractSequence[Sequence]):
 
 
 class Stream:
-    """Sequences that are read anew whenever they are iterated; memory stays constant.
+    """Sequences that are read again whenever they are iterated; memory stays constant.
 
     A stream over standard input or an open file can be iterated once. Column names are known
     once the first sequence was read.
@@ -248,7 +248,7 @@ class Stream:
         return self._layout.labels if self._layout else ()
 
     def read(self) -> Corpus:
-        """Everything at once; equal strings become one object."""
+        """Reads everything; equal strings become one object."""
         pool: dict[str, str] = {}
         sequences = [_shared(sequence, pool) for sequence in self]
         label = self._layout.label if self._layout else None

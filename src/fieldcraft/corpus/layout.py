@@ -1,4 +1,4 @@
-"""Which columns are observed, which are labels, and in what order they stand in the source."""
+"""Which columns are observed, which are labels, and their order in the source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LabelChoice: TypeAlias = "str | int | AbstractSequence[str | int] | None"
 
 
 class Layout(NamedTuple):
-    """`observed` and `labels` are disjoint; `fields` holds both in the source's order."""
+    """`observed` and `labels` are disjoint; `fields` has both in the source's order."""
 
     fields: tuple[str, ...]
     observed: tuple[str, ...]
@@ -22,7 +22,7 @@ class Layout(NamedTuple):
 
     @property
     def label(self) -> str | tuple[str, ...] | None:
-        """The label column's name, a tuple of names where several were asked for, or None."""
+        """The label column's name, a tuple of names if `label` had several, or None."""
         if self.several:
             return self.labels
         return self.labels[0] if self.labels else None

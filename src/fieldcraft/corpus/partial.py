@@ -14,13 +14,13 @@ from fieldcraft.errors import CorpusError
 
 
 class PartialSpelling(NamedTuple):
-    """How a file writes labels that are not, or only partly, known."""
+    """How a file writes labels that are unknown or partly known."""
 
     unknown: str = "_"
     between: str = "|"
 
     def check(self) -> PartialSpelling:
-        """The spelling itself, or what is wrong with it."""
+        """Returns self; CorpusError if the symbols are unusable."""
         if not (self.unknown and self.between) or self.between in self.unknown:
             raise CorpusError(
                 f"unknown={self.unknown!r} and between={self.between!r}; give two different, non-empty texts"

@@ -1,11 +1,11 @@
-"""Reading a corpus: the source is opened, its format found, its sequences gathered or streamed."""
+"""Reads a corpus: opens the source, detects its format, collects or streams its sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from fieldcraft.corpus import formats, schemes
 from fieldcraft.corpus.collection import Corpus, Respell, Stream
@@ -17,47 +17,32 @@ from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.corpus.sources import Source, extension, is_source
 from fieldcraft.errors import CorpusError, EmptyCorpusError
 
-_DEFAULTS = {"separator": "auto", "docstart": "skip", "comment": None}
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class ReadOptions(TypedDict, total=False):
+    """The arguments of ``read`` that both of its forms take."""
+
+    columns: str | Iterable[str] | None
+    label: LabelChoice
+    format: str
+    scheme: str | None
+    encoding: str
+    separator: str
+    docstart: str
+    comment: str | None
+    sequence: str | None
+    optional_label: bool
+    partial: bool
+    unknown: str
+    between: str
 
 
 @overload
-def read(
-    source: Any,
-    *,
-    columns: str | Iterable[str] | None = ...,
-    label: LabelChoice = ...,
-    format: str = ...,
-    lazy: Literal[False] = ...,
-    scheme: str | None = ...,
-    encoding: str = ...,
-    separator: str = ...,
-    docstart: str = ...,
-    comment: str | None = ...,
-    sequence: str | None = ...,
-    optional_label: bool = ...,
-    partial: bool = ...,
-    unknown: str = ...,
-    between: str = ...,
-) -> Corpus: ...
+def read(source: Any, *, lazy: Literal[False] = ..., **options: Unpack[ReadOptions]) -> Corpus: ...
 @overload
-def read(
-    source: Any,
-    *,
-    columns: str | Iterable[str] | None = ...,
-    label: LabelChoice = ...,
-    format: str = ...,
-    lazy: Literal[True],
-    scheme: str | None = ...,
-    encoding: str = ...,
-    separator: str = ...,
-    docstart: str = ...,
-    comment: str | None = ...,
-    sequence: str | None = ...,
-    optional_label: bool = ...,
-    partial: bool = ...,
-    unknown: str = ...,
-    between: str = ...,
-) -> Stream: ...
+def read(source: Any, *, lazy: Literal[True], **options: Unpack[ReadOptions]) -> Stream: ...
 def read(
     source: Any,
     *,
@@ -87,7 +72,7 @@ def read(
     lazy       a Stream that reads as it is iterated, in constant memory
     scheme     convert the labels to io, iob1, iob2, iobes or bilou
     separator, docstart, comment    for column files, see `fieldcraft.corpus.formats.columns`
-    sequence   for tables with one row per token: the column that tells sequences apart
+    sequence   for tables with one row per token: the column with the sequences' ids
     optional_label  a file without the label column is read too, as unlabelled text
     partial    labels may be `unknown` (read as None) or candidates with `between` between them (a set)
 
@@ -109,14 +94,13 @@ def read(
         formats.by_name(format)  # a wrong name fails here, not when a stream is read
     if sequence is not None:
         raise CorpusError("sequence= is for tables; files part their sequences by blank lines")
-    options = {"separator": separator, "docstart": docstart, "comment": comment}
     job = ReadJob(Source(source, encoding), names, label, separator, docstart, comment, optional_label)
-    stream = Stream(lambda: _start(job, format, options), job.source.name, respell=respell)
+    stream = Stream(lambda: _start(job, format), job.source.name, respell=respell)
     return stream if lazy else stream.read()
 
 
 def _respelling(scheme: str | None, partial: PartialSpelling | None) -> Respell | None:
-    """What is done to label columns after reading."""
+    """The function that is applied to label columns after reading."""
     if scheme is None:
         return None if partial is None else partial.parse
     if partial is not None:
@@ -124,15 +108,15 @@ def _respelling(scheme: str | None, partial: PartialSpelling | None) -> Respell 
     return lambda labels: schemes.convert(labels, "conlleval", scheme)
 
 
-def _start(job: ReadJob, format: str, options: dict[str, Any]) -> tuple[ReadJob, Iterator[Sequence]]:
-    """A fresh pass over the source: what it learns, and its sequences."""
+def _start(job: ReadJob, format: str) -> tuple[ReadJob, Iterator[Sequence]]:
+    """A new pass over the source: its job, which is updated while reading, and its sequences."""
     batches = job.source.batches()
     if format == "auto":
         format, batches = _detected(job.source, batches)
     job = replace(job, layout=None, format=format)
     row = formats.by_name(format)
-    for name, value in options.items():
-        if value != _DEFAULTS[name] and name not in row.options:
+    for name in ("separator", "docstart", "comment"):
+        if getattr(job, name) != getattr(ReadJob, name) and name not in row.options:
             raise CorpusError(f"{job.source.name}: {name}= is not for format {format}; leave it out")
     return job, _sequences(row.read(batches, job), job.source)
 

@@ -167,7 +167,7 @@ def is_tag_set(names: Iterable[str]) -> bool:
 
 
 def may_follow(previous: str | None, label: str | None, scheme: str) -> bool:
-    """Whether `label` may stand behind `previous`; None is the border of the sequence.
+    """Whether `label` may follow `previous`; None is the border of the sequence.
 
     A sequence is well-formed exactly if all its pairs are allowed, both borders included.
 
@@ -243,7 +243,7 @@ def _split(label: str) -> tuple[str, str | None]:
     letter, dash, type_ = label.partition("-")
     if label == OUTSIDE:
         return OUTSIDE, None
-    # a letter O with a type (`O-X`) and a dash without one (`B-`) are not ours to guess at
+    # a letter O with a type (`O-X`) and a dash without one (`B-`) are not interpreted
     return (letter, type_) if letter != OUTSIDE and bool(dash) == bool(type_) else (label, "")
 
 

@@ -1,9 +1,9 @@
-"""One sequence: columns of strings, one entry per token, and its labels where they are known.
+"""One sequence: columns of strings, one entry per token, and its labels if they are known.
 
 Layout: one list of strings per column, all of one length T, so that native code interns
 `[sequence.columns[name] for sequence in corpus]` without building a token object.
-Hazard: the constructor only stores; `check` says whether the lengths agree, and every reader
-and `Corpus.from_...` calls it (or has made sure by other means).
+Hazard: the constructor only stores; `check` compares the lengths, and every reader and
+`Corpus.from_...` calls it or ensures equal lengths otherwise.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Sequence:
     """Tokens in columns, with labels.
 
     columns     name -> one string per token (what is observed)
-    labels      one string per token; name -> such a list if several label columns were asked
-                for; None where nothing is known
+    labels      one string per token; name -> such a list if there are several label columns;
+                None if they are unknown
     attributes  name -> value for each token, from attribute files; None otherwise
     weight      how much the sequence counts in training
     info        what the source says of the whole sequence (an id, comments); None if nothing
@@ -47,7 +47,7 @@ class Sequence:
         return next((len(column) for column in self.label_columns().values()), 0)
 
     def label_columns(self, name: str = "label") -> dict[str, list[str]]:
-        """Label columns by name; a single one, which does not know its name, gets `name`."""
+        """Label columns by name; a single one, which has no name, gets `name`."""
         if self.labels is None:
             return {}
         return self.labels if isinstance(self.labels, dict) else {name: self.labels}
@@ -68,7 +68,7 @@ class Sequence:
         return schemes.spans(self.label_list(label), scheme)
 
     def check(self, where: str = "sequence") -> Sequence:
-        """Return the sequence itself, or say which column has another length than the first."""
+        """Returns self; CorpusError names a column whose length differs from the first."""
         sizes = {name: len(column) for name, column in self.columns.items()}
         if self.attributes is not None:
             sizes["attributes"] = len(self.attributes)

@@ -1,4 +1,4 @@
-"""Where text comes from: a path, `-` for standard input, an open stream; gzip is undone.
+"""Reads lines from a path, `-` (standard input) or an open stream; gzip is decompressed.
 
     bytes -> (gunzip) -> incremental decoding -> batches of lines -> a format's reader
 
@@ -24,12 +24,12 @@ from typing import Any
 from fieldcraft.errors import CorpusError
 
 _CHUNK = 1 << 18
-_LONGEST = 1 << 24  # characters of a line: a packed file of a megabyte may hold one of a gigabyte
+_LONGEST = 1 << 24  # characters of a line: a compressed megabyte may contain a line of a gigabyte
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Source:
-    """Something to read lines from, with the name that messages give it."""
+    """Something to read lines from, with its name in messages."""
 
     def __init__(self, origin: Any, encoding: str) -> None:
         self._origin = origin
@@ -49,7 +49,7 @@ class Source:
         return self._origin != "-" and isinstance(self._origin, (str, os.PathLike))
 
     def batches(self) -> Iterator[list[str]]:
-        """Lists of lines; the source is opened when the first one is asked for."""
+        """Lists of lines; the source is opened when iteration starts."""
         with self._stream() as stream:
             yield from _lines(self._texts(stream), self.name)
 
@@ -68,7 +68,7 @@ class Source:
                 "give a path, or read it whole with lazy=False"
             )
         self._spent = True
-        # a replaced standard input may have no bytes beneath it
+        # a replaced standard input may have no binary buffer
         stream = getattr(sys.stdin, "buffer", sys.stdin) if self._origin == "-" else self._origin
         yield stream if isinstance(stream, io.TextIOBase) else _unzipped(stream)
 
@@ -89,7 +89,7 @@ class Source:
 
     def _chunks(self, stream: Any) -> Iterator[bytes | str]:
         """Chunks of the stream, an empty one last."""
-        # read1 gives what a pipe holds now: the first lines come out before the last ones went in
+        # read1 returns what a pipe contains now: early lines are read before late ones are written
         read = getattr(stream, "read1", stream.read)
         try:
             while chunk := read(_CHUNK):
@@ -127,7 +127,7 @@ def _open(path: str | os.PathLike[str]) -> io.BufferedReader:
 
 
 def _unzipped(stream: Any) -> Any:
-    """The stream, unpacked if its first bytes are gzip's."""
+    """The stream, decompressed if its first bytes are gzip's."""
     if not hasattr(stream, "peek"):
         stream = io.BufferedReader(_Raw(stream))
     if stream.peek(2)[:2] != _GZIP_MAGIC:
@@ -136,7 +136,7 @@ def _unzipped(stream: Any) -> Any:
 
 
 class _Raw(io.RawIOBase):
-    """Gives any object with `read` the raw interface that buffering needs; never closes it."""
+    """Adapts any object with `read` to the raw interface that buffering needs; never closes it."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -1,6 +1,6 @@
-"""Where text goes: a path (written aside and renamed, `.gz` is packed), `-`, an open stream.
+"""Writes text to a path (a temporary file is renamed, `.gz` is compressed), `-` or an open stream.
 
-Hazard: a path that is no regular file (a pipe, a terminal) is written directly, since renaming
+Hazard: a path that is not a regular file (a pipe, a terminal) is written directly, since renaming
 would replace it.
 """
 
@@ -19,7 +19,7 @@ from fieldcraft.errors import CorpusError
 
 
 def target_name(target: Any) -> str:
-    """The name that messages give the target."""
+    """The name of the target in messages."""
     if target == "-":
         return "<stdout>"
     if isinstance(target, (str, os.PathLike)):
@@ -28,14 +28,14 @@ def target_name(target: Any) -> str:
 
 
 def write_text(target: Any, texts: Iterable[str], encoding: str) -> None:
-    """Write pieces of text; a path shows either all of them or what it held before."""
+    """Write pieces of text; a path has either all of them or its old content."""
     with opened(target) as stream:
         _write_stream(stream, texts, encoding)
 
 
 @contextmanager
 def opened(target: Any) -> Iterator[Any]:
-    """The stream behind a target; a path gets what was written to it when all went well."""
+    """The stream behind a target; a path is replaced only if all went well."""
     if target == "-":
         sys.stdout.flush()
         # a replaced standard output (a notebook's) may have no bytes beneath it
@@ -49,13 +49,13 @@ def opened(target: Any) -> Iterator[Any]:
             if not path.lower().endswith(".gz"):
                 yield file
                 return
-            # no time stamp: equal corpora give equal files
+            # no time stamp: equal corpora make equal files
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                 yield packed
 
 
 def _write_stream(stream: Any, texts: Iterable[str], encoding: str) -> None:
-    """To an open stream, text or binary; which one it is shows on the first, empty write."""
+    """To an open stream, text or binary; an empty write detects which."""
     try:
         stream.write("")
     except TypeError:
@@ -78,7 +78,7 @@ def _encoded(text: str, encoding: str) -> bytes:
 
 @contextmanager
 def _replacing(path: str) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when all went well."""
+    """A file that replaces `path` if all went well."""
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as file:
             yield file

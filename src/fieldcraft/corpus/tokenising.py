@@ -4,12 +4,12 @@ A rule is a regular expression whose matches are the tokens; what lies between t
 count characters, half-open: ``text[token.start:token.end] == token.text``, always.
 
     words        words, numbers and punctuation apart; see word_rule
-    whitespace   what stands between blanks
+    whitespace   runs of characters between blanks
     characters   every character but blanks, with the marks that combine with it
 
-A rule with a name never changes, since models remember it by that name. Tokens are matched from left to
-right, once; the named rules take time in proportion to the text, whatever it holds.
-Hazard: a regular expression of one's own may take exponential time on text that somebody made for it.
+A named rule never changes, since models store its name. Tokens are matched from left to
+right, once; the named rules take time in proportion to the length of any text.
+Hazard: a user's regular expression may take exponential time on hostile text.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Tokenizer:
     Parameters
     ----------
     pattern : regular expression of one token; None takes that of the rule called ``name``
-    name : a rule ("words", "whitespace", "characters"), or what to call one's own pattern
+    name : a rule ("words", "whitespace", "characters"), or a name for the pattern
 
     >>> Tokenizer(pattern="[a-z]+")("to be")
     [Token(text='to', start=0, end=2), Token(text='be', start=3, end=5)]
@@ -63,12 +63,12 @@ class Tokenizer:
         return [Token(text[start:end], start, end) for start, end in spans if start < end]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values from which ``from_dict`` makes it again."""
+        """JSON values for ``from_dict``."""
         return {"name": self.name, "pattern": self.pattern}
 
     @classmethod
     def from_dict(cls, described: Any) -> Tokenizer:
-        """The tokenizer that ``to_dict`` described; anything else is refused."""
+        """The tokenizer from the output of ``to_dict``; InputError for anything else."""
         if not isinstance(described, Mapping) or set(described) != {"name", "pattern"}:
             raise InputError(f"a tokenizer is described by its name and its pattern; got {described!r}")
         made = cls(pattern=described["pattern"], name=described["name"])
@@ -86,7 +86,7 @@ def tokenize(text: str, rule: str | Tokenizer = "words") -> list[Token]:
 
 
 def resolve_tokenizer(given: str | Tokenizer) -> Tokenizer:
-    """The tokenizer that a name stands for; one that cannot work is refused here."""
+    """The tokenizer of a name; InputError if it is unusable."""
     if isinstance(given, str):
         given = Tokenizer(name=given)
     if not isinstance(given, Tokenizer):
@@ -101,13 +101,13 @@ def resolve_tokenizer(given: str | Tokenizer) -> Tokenizer:
 
 
 def describe_tokenizer(given: str | Tokenizer) -> str | dict[str, Any]:
-    """A JSON value for a model file: the name of a rule, or what ``to_dict`` gives."""
+    """A JSON value for a model file: the name of a rule, or the output of ``to_dict``."""
     tokenizer = resolve_tokenizer(given)
     return tokenizer.name if tokenizer.pattern is None else tokenizer.to_dict()
 
 
 def restore_tokenizer(described: Any) -> str | Tokenizer:
-    """Undo ``describe_tokenizer``; what it cannot have written is refused."""
+    """Undoes ``describe_tokenizer``; InputError for anything else."""
     if not isinstance(described, str):
         return Tokenizer.from_dict(described)
     resolve_tokenizer(described)

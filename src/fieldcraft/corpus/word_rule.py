@@ -1,6 +1,6 @@
 """The rule `words`: one regular expression, put together from named parts.
 
-The parts in the order in which they are tried, each with what it is for:
+The parts in the order in which they are tried:
 
     plain      a word or number with a blank or plain punctuation behind it (most of a text)
     unspaced   each character of a script written without blanks (Han, kana, Thai, Lao, Khmer,
@@ -75,7 +75,7 @@ _SHORT_BEFORE_NUMBERS = "no nos nr vol fig figs eq sec ch p pp art app apt fl in
 
 @lru_cache(maxsize=1)
 def _word_and_mark_classes() -> tuple[str, str]:
-    """Insides of character classes: what words are made of, and marks that combine."""
+    """Insides of character classes: the characters of words, and marks that combine."""
     kinds = [unicodedata.category(chr(code)) for code in range(_LAST)]
     marks = {code for code, kind in enumerate(kinds) if kind[0] == "M"}
     words = marks | {code for code, kind in enumerate(kinds) if kind[0] in "LN" or kind == "Pc"}

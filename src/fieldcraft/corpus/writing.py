@@ -32,7 +32,7 @@ def write(
     format     columns, conllu, attributes or jsonl; auto goes by the target's extension and is
                columns otherwise
     predicted  one list of labels per sequence, written as the column `predicted` behind the
-               others; or name -> such lists for several. Formats with a fixed place for the label
+               others; or name -> such lists for several. Formats with a fixed column for the label
                (conllu, attributes) get them there
     separator  blank or tab, for column files
 
@@ -54,7 +54,7 @@ def write(
         raise CorpusError(f"{name}: separator= is not for format {chosen}; leave it out")
     columns = _predicted_columns(predicted)
     sequences = iter(corpus)
-    # a stream knows its columns only once its first sequence is read
+    # the columns of a stream are known after its first sequence is read
     first = next(sequences, None)
     plan = _plan(corpus, name, tuple(columns), separator)
     rows = _rows(chain([] if first is None else [first], sequences), corpus.label_names, columns, plan)
@@ -96,7 +96,7 @@ def _rows(
         yield sequence, values
     for name, iterator in iterators.items():
         if next(iterator, None) is not None:
-            raise CorpusError(f"{plan.target}: {name} holds more than {index + 1} sequences")
+            raise CorpusError(f"{plan.target}: {name} has more than {index + 1} sequences")
 
 
 def _is_text(label: Any) -> bool:
@@ -109,7 +109,7 @@ def _prediction(
     labels = next(iterator, None)
     if labels is None:
         raise plan.error(index, f"{name} ends before it; give one list of labels per sequence")
-    found = [str(label) for label in labels]
-    if len(found) != length:
-        raise plan.error(index, f"{name} has {len(found)} labels where {length} were expected")
-    return found
+    strings = [str(label) for label in labels]
+    if len(strings) != length:
+        raise plan.error(index, f"{name} has {len(strings)} labels where {length} were expected")
+    return strings

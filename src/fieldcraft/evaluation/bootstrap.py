@@ -1,9 +1,9 @@
-"""Scores as quotients of sums over sequences, and how far their difference varies with the sequences drawn.
+"""Scores as quotients of sums over sequences, and bootstrap intervals of their difference.
 
     score = sum of above_i / sum of below_i        (span F: above = 2 correct, below = gold + predicted)
 
 The bootstrap draws N sequences with replacement, many times; each draw is a vector of how often a sequence
-was drawn, and the sums are products with it. The interval holds the middle ``level`` of the differences.
+was drawn, and the sums are products with it. The interval covers the middle ``level`` of the differences.
 
 Layout: ``Quotient.above``, ``below`` [N], one entry per sequence.
 """
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class Quotient(NamedTuple):
-    """What each sequence adds above and below the line."""
+    """The terms of each sequence in numerator and denominator."""
 
     above: Floats
     below: Floats
@@ -76,7 +76,7 @@ QUOTIENTS: Mapping[str, Counter] = {
 def quotient(metric: str, encoded: Encoded, scheme: str, mode: str) -> Quotient:
     """A metric by name, sequence by sequence."""
     if metric not in QUOTIENTS:
-        raise InputError(f"metric={metric!r} is no quotient of sums; choose auto or {', '.join(QUOTIENTS)}")
+        raise InputError(f"metric={metric!r} is not a quotient of sums; use auto or {', '.join(QUOTIENTS)}")
     return QUOTIENTS[metric](encoded, scheme, mode)
 
 
@@ -100,5 +100,5 @@ def interval(a: Quotient, b: Quotient, *, resamples: int, level: float, seed: in
 
 
 def _divided(above: Floats | float, below: Floats | float) -> Floats:
-    """A quotient with nothing below the line is 0."""
+    """A quotient; 0 if the denominator is 0."""
     return np.asarray(above / np.where(np.asarray(below) == 0, 1.0, below), np.float64)

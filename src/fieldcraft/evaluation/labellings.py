@@ -1,4 +1,4 @@
-"""Gold and predicted labels as arrays of ids, and the scores that need no more than that.
+"""Gold and predicted labels as arrays of ids, and accuracies on them.
 
 Layout: ids of all sequences concatenated, ``[tokens]``, with ``offsets [N + 1]``. Ids follow first
 appearance, gold first.
@@ -30,19 +30,19 @@ class Encoded(NamedTuple):
 
 def encode(gold: Labellings, predicted: Labellings) -> Encoded:
     """Number the labels; sequences must come in pairs of equal length."""
-    expected, found = _rows(gold, "gold"), _rows(predicted, "predicted")
-    if len(expected) != len(found):
+    expected, actual = _rows(gold, "gold"), _rows(predicted, "predicted")
+    if len(expected) != len(actual):
         raise InputError(
-            f"{len(found)} predicted sequences where gold has {len(expected)}; pass them in pairs"
+            f"{len(actual)} predicted sequences where gold has {len(expected)}; pass them in pairs"
         )
     lengths = [len(labels) for labels in expected]
-    if lengths != [len(labels) for labels in found]:
-        raise _length_error(expected, found)
-    place: dict[str, int] = {}
+    if lengths != [len(labels) for labels in actual]:
+        raise _length_error(expected, actual)
+    number_of: dict[str, int] = {}
     offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
-    gold_ids = _numbered(expected, place, int(offsets[-1]))
-    predicted_ids = _numbered(found, place, int(offsets[-1]))
-    return Encoded(list(place), gold_ids, predicted_ids, offsets)
+    gold_ids = _numbered(expected, number_of, int(offsets[-1]))
+    predicted_ids = _numbered(actual, number_of, int(offsets[-1]))
+    return Encoded(list(number_of), gold_ids, predicted_ids, offsets)
 
 
 def decode(ids: Ids, offsets: Ids, names: Sequence[str]) -> list[list[str]]:
@@ -75,8 +75,8 @@ def _rows(labellings: Labellings, side: str) -> list[Sequence[str]]:
     return rows
 
 
-def _numbered(rows: list[Sequence[str]], place: dict[str, int], n_tokens: int) -> NDArray[np.int32]:
-    ids = (place.setdefault(label, len(place)) for label in chain.from_iterable(rows))
+def _numbered(rows: list[Sequence[str]], number_of: dict[str, int], n_tokens: int) -> NDArray[np.int32]:
+    ids = (number_of.setdefault(label, len(number_of)) for label in chain.from_iterable(rows))
     return np.fromiter(ids, np.int32, n_tokens)
 
 

@@ -1,15 +1,15 @@
-"""The matched-pairs test: do two labellings of the same data differ by more than chance.
+"""The matched-pairs test: whether two labellings of the same data differ by more than chance.
 
 By sequence, whose errors are taken to be independent of one another's (Gillick and Cox 1989):
 
     Z_i = errors of a - errors of b in sequence i        W = mean(Z) / (deviation(Z) / sqrt(N))
 
 W is normal for N > 50 if neither is better. For fewer sequences each Z_i is as likely to have the other sign,
-and all 2^N choices of signs are counted (by the sum that they give, so it takes no time). By token,
+and all 2^N choices of signs are counted (grouped by their sum, which is quick). By token,
 McNemar's test: of the tokens that one of them alone has right, half would be a's; that is binomial, exact
 for any number.
 
-Hazard: tokens of a sequence are not independent, so the test by token finds differences too readily.
+Hazard: tokens of a sequence are not independent, so the test by token is too optimistic.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _tested(unit: str, z: NDArray[np.int64], below: float, above: float, method:
 def _normal_tails(z: NDArray[np.int64]) -> tuple[float, float]:
     deviation = float(np.std(z, ddof=1))
     mean = float(np.mean(z))
-    if deviation == 0.0:  # all differ alike; between equals that does not happen
+    if deviation == 0.0:  # all differences are equal, which has probability 0 under the null hypothesis
         return float(mean >= 0), float(mean <= 0)
     w = mean / (deviation / math.sqrt(len(z)))
     return math.erfc(-w / math.sqrt(2)) / 2, math.erfc(w / math.sqrt(2)) / 2

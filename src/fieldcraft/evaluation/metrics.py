@@ -4,10 +4,10 @@
     sequence accuracy = sequences labelled wholly as in gold / sequences
     span scores       = precision, recall and F of spans, counted as conlleval counts them
 
-Every metric takes ``(gold, predicted)``, a list of labels per sequence each, and gives a number
-between 0 and 1, larger for better, 0 where there is nothing to score. ``Metric.on_ids`` gives the
-same metric for concatenated label ids with offsets, which is what training asks each iteration;
-``scorer`` gives it in the form that scikit-learn's cross-validation asks for.
+Every metric takes ``(gold, predicted)``, a list of labels per sequence each, and returns a number
+between 0 and 1, larger for better, 0 where there is nothing to score. ``Metric.on_ids`` returns the
+same metric for concatenated label ids with offsets, which training evaluates each iteration;
+``scorer`` returns it as a scikit-learn scorer.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Metric:
 
 
 def resolve_metric(metric: str | ListMetric | Metric, labels: Iterable[str] | Labellings) -> Metric:
-    """The metric that a name or a function ``(gold, predicted) -> float`` stands for.
+    """The metric of a name or of a function ``(gold, predicted) -> float``.
 
     ``labels`` are the label names, or label lists. ``"auto"`` is conlleval's span F if they form a
     scheme, else token accuracy.
@@ -207,7 +207,7 @@ def scorer(
     Parameters
     ----------
     metric : a name, "auto" or a function ``(gold, predicted) -> float``
-    average : of a span score over types: "micro" (unless said), "macro", "weighted"
+    average : of a span score over types: "micro" (default), "macro", "weighted"
     type : score the spans of this type alone
     alpha, beta : balance of precision and recall in a span F
     scheme, mode : as in ``span_scores``
@@ -229,7 +229,7 @@ def scorer(
             )
         return Scorer(metric)
     if type is not None and average is not None:
-        raise InputError("type= asks for one type and average= for all of them; pass one")
+        raise InputError("type= selects one type and average= averages all of them; pass one")
     if part != "f" and (alpha is not None or beta is not None):
         raise InputError(f"alpha and beta balance F; metric={metric!r} has no use for them")
     f_score(1.0, 1.0, alpha=alpha, beta=beta)
@@ -238,7 +238,7 @@ def scorer(
 
 
 def forms_scheme(labels: Iterable[str] | Labellings) -> bool:
-    """Whether all labels are O or B/I/E/S/L/U, a dash and a type (or a bare B and I are there)."""
+    """Whether all labels are O or B/I/E/S/L/U, a dash and a type (or there are a bare B and I)."""
     names = set(chain.from_iterable([x] if np.ndim(x) == 0 else x for x in labels))
     if not all(isinstance(name, str) and _is_prefixed(name) for name in names):
         return False

@@ -1,4 +1,4 @@
-"""Scores to be read: a table, conlleval's own layout, and a dict for JSON.
+"""Reports of scores: a table, conlleval's layout, and a dict for JSON.
 
 conlleval's layout is that of the 2004 script, its arithmetic included (per cent first, F from the
 percentages), so that the last digit is the same; types come in the order of their code points.
@@ -70,9 +70,9 @@ def resolve_format(name: str) -> Callable[[Encoded, SpanScores], str]:
 
 
 def aligned(rows: list[list[str]], *, left: int = 1, cut: bool = True) -> str:
-    """Rows of cells in columns of equal width, the first ``left`` of them to the left; blanks at ends cut."""
+    """Cells in columns of equal width, the first ``left`` left-aligned; ``cut`` removes trailing blanks."""
     widths = [max(map(len, column)) for column in zip(*rows)]
-    signs = ["<" if place < left else ">" for place in range(len(widths))]
+    signs = ["<" if column < left else ">" for column in range(len(widths))]
     lines = ("  ".join(f"{c:{s}{w}}" for c, s, w in zip(row, signs, widths)) for row in rows)
     return "\n".join(line.rstrip() if cut else line for line in lines)
 

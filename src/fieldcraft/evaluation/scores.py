@@ -3,7 +3,7 @@
     precision = correct / predicted    recall = correct / gold
     F_alpha = 1 / (alpha / precision + (1 - alpha) / recall),  alpha = 1 / (1 + beta^2)
 
-A quotient with nothing below the line is 0, as in conlleval. All values lie between 0 and 1; only
+A quotient with denominator 0 is 0, as in conlleval. All values lie between 0 and 1; only
 reports print percentages.
 """
 
@@ -19,7 +19,7 @@ from fieldcraft.errors import InputError
 def f_score(
     precision: float, recall: float, *, alpha: float | None = None, beta: float | None = None
 ) -> float:
-    """The weighted harmonic mean of precision and recall; alpha=0.5 (beta=1) unless said.
+    """The weighted harmonic mean of precision and recall; by default alpha=0.5 (beta=1).
 
     alpha is the weight of precision, 0 to 1; beta says how many times recall matters more.
 
@@ -36,7 +36,7 @@ def f_score(
 
 def _precision_weight(alpha: float | None, beta: float | None) -> float:
     if alpha is not None and beta is not None:
-        raise InputError("alpha and beta say the same thing (alpha = 1 / (1 + beta^2)); pass one")
+        raise InputError("alpha and beta are equivalent (alpha = 1 / (1 + beta^2)); pass one")
     if beta is not None and not beta >= 0.0:
         raise InputError(f"beta must be 0 or more; got {beta}")
     weight = 1.0 / (1.0 + beta * beta) if beta is not None else 0.5 if alpha is None else alpha
@@ -112,7 +112,7 @@ class SpanScores:
 
 
 def check_average(name: str) -> str:
-    """The name, if it is one."""
+    """The name; InputError if it is unknown."""
     if name not in AVERAGES:
         raise InputError(f"average={name!r} is not one of {', '.join(AVERAGES)}")
     return name

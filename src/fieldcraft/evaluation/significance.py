@@ -1,4 +1,4 @@
-"""Two labellings of the same sequences, compared: scores, where they differ, and whether by chance."""
+"""Compares two labellings of the same sequences: scores, differences and significance tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fieldcraft.evaluation.reports import aligned
 
 @dataclass(frozen=True)
 class Comparison:
-    """What ``compare`` found. ``print`` shows it as a table, ``to_dict`` gives plain values.
+    """The result of ``compare``. ``print`` shows a table, ``to_dict`` returns plain values.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ def compare(
     names : what to call a and b
 
     >>> gold = [["N", "V"], ["N", "V"], ["N"]]
-    >>> found = compare(gold, [["N", "N"], ["N", "N"], ["N"]], gold)
-    >>> found.metric, found.a, found.b, found.tokens
+    >>> result = compare(gold, [["N", "N"], ["N", "N"], ["N"]], gold)
+    >>> result.metric, result.a, result.b, result.tokens
     ('token_accuracy', 0.6, 1.0, ((3, 0), (2, 0)))
-    >>> found.by_sequence.two_sided, found.by_sequence.b_better
+    >>> result.by_sequence.two_sided, result.by_sequence.b_better
     (0.5, 0.25)
     """
     rows = [list(labels) for labels in gold]

@@ -1,19 +1,19 @@
-"""When a span begins, goes on and counts: rules for two labels in a row.
+"""When a span begins, continues and counts: rules for two adjacent labels.
 
 A label is read as a letter and a type: ``B-LOC`` is (B, LOC). Rules are tables over pairs of labels,
-previous and current, where the extra id Y stands outside of the sequence:
+previous and current, where the extra id Y is outside the sequence:
 
-    starts[p, c]   a span may begin at c        goes_on[p, c]  a span that holds p holds c too
+    starts[p, c]   a span may begin at c        goes_on[p, c]  a span with p continues at c
     closes[p, c]   a span that ends at p counts
 
-lenient (conlleval): c begins unless it is O or goes on; it goes on in a span of its own type unless
+lenient (conlleval): c begins unless it is O or continues; it continues a span of the same type unless
     c is B or S or p is E or S; every span counts. Each label but O lies in exactly one span, so
     IOB1, IOB2, IO, IOBES and BILOU need no switch. L and U are read as E and S.
-strict: a scheme's own pairs, those of seqeval's strict mode; what does not fit is no span. A pair is
+strict: the pairs of a scheme, as in seqeval's strict mode; labels that do not fit form no span. A pair is
     written as previous letter, letter and a sign: ``=`` same type, ``!`` another, ``*`` any;
     a dot is any letter.
 
-Hazard: conlleval itself knows the letters B, I, E and O. On B, I and O we count as it does, always;
+Hazard: conlleval itself has the letters B, I, E and O. On B, I and O we count as it does, always;
 it joins ``E-X B-X`` and has no S, where we take E and S as the end of a span.
 """
 
@@ -143,13 +143,13 @@ def _columns(
 ) -> tuple[NDArray[np.str_], tuple[str, ...], NDArray[np.intp]]:
     """Letters [Y + 1], the types, and the type of each label [Y + 1]."""
     types = tuple(sorted({reading.type for reading in readings if reading.letter != "O"}))
-    place = {type_: index for index, type_ in enumerate(types)}
-    type_of = [place[reading.type] if reading.letter != "O" else -1 for reading in readings]
+    number = {type_: index for index, type_ in enumerate(types)}
+    type_of = [number[reading.type] if reading.letter != "O" else -1 for reading in readings]
     return np.array([reading.letter for reading in readings]), types, np.array(type_of, np.intp)
 
 
 def _pairs(letter: NDArray[np.str_], type_of: NDArray[np.intp], rules: str) -> NDArray[np.bool_]:
-    """[Y + 1, Y + 1] where one of the rules holds."""
+    """[Y + 1, Y + 1] where one of the rules applies."""
     same = type_of[:, None] == type_of
     by_sign = {"=": same, "!": ~same, "*": np.ones_like(same)}
     table = np.zeros(same.shape, np.bool_)

@@ -1,7 +1,7 @@
 """Counts spans on integer label ids, without a loop over tokens.
 
 The rules for two labels in a row are those of span_rules. With ``in_span[t]`` saying that token t lies
-in a span, a span begins where it may and none goes on:
+in a span, a span begins where it may begin and no span continues:
 
     in_span[t] = starts[t] or (goes_on[t] and in_span[t-1])
                = a start lies at or behind the last token that does not go on
@@ -47,7 +47,7 @@ class SpanArrays(NamedTuple):
 
 @dataclass(frozen=True)
 class SpanScorer:
-    """Scores labellings given as ids into ``label_names``; the tables are made on first use.
+    """Scores labellings that are ids into ``label_names``; the tables are made on first use.
 
     ``scheme`` is ``conlleval`` (IOB1, IOB2, IO, IOBES and BILOU alike) or ``raw`` (each label but O is
     a span of one token); with ``mode="strict"`` it is the scheme that spans must obey to count.
@@ -120,16 +120,14 @@ class SpanScorer:
 
     def f(self, gold: ArrayLike, predicted: ArrayLike, offsets: ArrayLike) -> float:
         """conlleval's F over all types, between 0 and 1; 0 where there is no correct span."""
-        counts = self.counts(gold, predicted, offsets)
-        total = int(counts.gold.sum() + counts.predicted.sum())
-        return 2.0 * int(counts.correct.sum()) / total if total else 0.0
+        return self.scores(gold, predicted, offsets).f
 
     def _checked(self, ids: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         labels = _integers(ids, "labels")
         bounds = _integers(offsets, "offsets")
         limit = len(self.label_names)
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < limit:
-            raise InputError(f"label ids must lie in 0..{limit - 1}, the places of label_names")
+            raise InputError(f"label ids must lie in 0..{limit - 1}, the positions of label_names")
         if (
             len(bounds) == 0
             or bounds[0] != 0
@@ -144,15 +142,15 @@ def _after_a_span(starts: NDArray[np.bool_], goes_on: NDArray[np.bool_]) -> NDAr
     """Whether the token before lies in a span [tokens]; False at the first."""
     if not (starts & goes_on).any():  # each start is the first token of its span: nothing to look for
         return np.zeros(len(starts), np.bool_)
-    place = np.arange(len(starts))
-    last_start = np.maximum.accumulate(np.where(starts, place, -1))
-    last_cut = np.maximum.accumulate(np.where(goes_on, -1, place))
+    position = np.arange(len(starts))
+    last_start = np.maximum.accumulate(np.where(starts, position, -1))
+    last_cut = np.maximum.accumulate(np.where(goes_on, -1, position))
     return np.concatenate(([False], last_start >= last_cut))[:-1]
 
 
-def _times(places: NDArray[np.intp], n: int) -> NDArray[np.int64]:
-    """[n] how often each place occurs."""
-    return np.bincount(places, minlength=n)
+def _times(numbers: NDArray[np.intp], n: int) -> NDArray[np.int64]:
+    """[n] how often each number occurs."""
+    return np.bincount(numbers, minlength=n)
 
 
 def _integers(values: ArrayLike, name: str) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""What a model looks at: templates over columns, word predicates, gazetteers, the feature index.
+"""Features: templates over columns, word predicates, gazetteers, the feature index.
 
 The names here build templates in Python; see terms.py and docs/templates.md.
 """

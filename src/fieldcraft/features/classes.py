@@ -1,8 +1,8 @@
-"""From label configurations to the classes of states and transitions that own weights.
+"""From label configurations to the classes of states and transitions that have weights.
 
-Training shows labels; weights belong to classes (structures/states.py). A feature (attribute, label) becomes
-one for every node class of a state with this label, a feature (attribute, label, label) one for every edge
-class of a transition between states with these labels.
+Training data has labels; weights belong to classes (structures/states.py). A feature (attribute, label)
+becomes one for every node class of a state with this label, a feature (attribute, label, label) one for
+every edge class of a transition between states with these labels.
 
 Counts: a feature of a class has the sum of the counts of its label configurations, as if all of them were
 observed with it. Where labels have several classes, each of these has the whole count, as candidates of a
@@ -26,7 +26,7 @@ Rows = NDArray[np.int64]
 
 
 class Classes(Protocol):
-    """What a structure says about labels and weights (structures/structure.py)."""
+    """The properties of a structure that relate labels and weights (structures/structure.py)."""
 
     @property
     def name(self) -> str: ...
@@ -40,14 +40,14 @@ class Classes(Protocol):
 
 
 def names_labels(structure: Classes) -> bool:
-    """Do the numbers in the feature index of this structure stand for labels."""
+    """Whether the numbers in the feature index of this structure are those of labels."""
     return structure.is_plain or all(np.array_equal(*pair) for pair in structure.label_classes().values())
 
 
 def with_classes(index: FeatureIndex, structure: Classes) -> FeatureIndex:
-    """The features of the structure's classes that an index of label configurations stands for.
+    """Replaces label configurations by the classes of the structure.
 
-    What cannot occur, such as a transition that a state space forbids, has no feature.
+    Configurations that cannot occur, such as a transition that the state space forbids, have no feature.
     """
     if structure.is_plain:
         return index
@@ -65,34 +65,39 @@ def with_classes(index: FeatureIndex, structure: Classes) -> FeatureIndex:
 
 
 def with_labels(index: FeatureIndex, structure: Classes) -> FeatureIndex:
-    """The same features with labels in place of classes: for a class with several, its first."""
+    """Replaces classes by labels: for a class with several labels, by the first of them."""
     if names_labels(structure):
         return index
     columns = index.labels.T.copy()  # [k, F]
     for part, (labels, numbers) in structure.label_classes().items():
-        mine, k = np.flatnonzero(index.belongs_to(part)), labels.shape[1]
-        known, asked = row_keys(list(numbers.T), [column[mine] for column in index.labels.T[-k:]])
-        order = np.argsort(known, kind="stable")
-        columns[-k:, mine] = labels[order[np.searchsorted(known, asked, sorter=order)]].T
+        mine, order, first, _ = _looked_up(index, part, numbers)
+        columns[-labels.shape[1] :, mine] = labels[order[first]].T
     return replace(index, labels=columns.T)
 
 
 def _expanded(index: FeatureIndex, part: str, labels: Ints, numbers: Ints) -> tuple[Rows, Ints]:
-    """The rows of a part, each as often as it has classes, and [columns, rows] the numbers of these."""
-    mine, k = np.flatnonzero(index.belongs_to(part)), labels.shape[1]
-    known, asked = row_keys(list(labels.T), [column[mine] for column in index.labels.T[-k:]])
-    order = np.argsort(known, kind="stable")
-    first, last = (np.searchsorted(known, asked, side, sorter=order) for side in ("left", "right"))
-    n = last - first
+    """The rows of a part, repeated for each of their classes, and [columns, rows] the numbers of these."""
+    mine, order, first, n = _looked_up(index, part, labels)
     within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
     chosen = order[np.repeat(first, n) + within]
+    k = labels.shape[1]
     columns = np.full((max(k, index.labels.shape[1]), len(chosen)), -1, np.int32)
     columns[-k:] = numbers[chosen].T
     return np.repeat(mine, n), columns
 
 
+def _looked_up(index: FeatureIndex, part: str, table: Ints) -> tuple[Rows, Rows, Rows, Rows]:
+    """The features of a part, and which rows ``order[first : first + n]`` of a table have their labels."""
+    mine = np.flatnonzero(index.belongs_to(part))
+    columns = index.labels.T[-table.shape[1] :]
+    known, asked = row_keys(list(table.T), [column[mine] for column in columns])
+    order = np.argsort(known, kind="stable")
+    first, last = (np.searchsorted(known, asked, side, sorter=order) for side in ("left", "right"))
+    return mine, order, first, last - first
+
+
 def _merged(index: FeatureIndex) -> FeatureIndex:
-    """Features that occur several times, as several labels of one class do, once; their counts add up."""
+    """Merges features that occur several times, as labels of one class do; their counts are added."""
     first = index.rows_of(index.attribute, *index.labels.T, codes=index.codes)
     kept = np.unique(first)
     count = np.zeros(len(index), np.int32)

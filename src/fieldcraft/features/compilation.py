@@ -1,11 +1,11 @@
-"""Templates to the plan that the native extraction follows (see native/extraction.hpp).
+"""Compiles templates to the plan of the native extraction (see native/extraction.hpp).
 
 Each distinct (column, functions) becomes a *stream* of values; each conjunction a chain of *pairs*,
 its terms sorted by offset, so that templates which differ by a shift or begin alike share a node.
 A template is then (node, offset).
 
 Outside the sequence a column, and what is derived from it, has a boundary value (one per side and
-distance); tests, gazetteers, ``first`` and ``last`` do not hold there. ``bias`` holds everywhere.
+distance); tests, gazetteers, ``first`` and ``last`` are false there. ``bias`` is true everywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_REACH = 1000
 MOST_TERMS = 100  # of a conjunction
-MOST_OUTSIDE = 1 << 19  # templates times positions outside: each has a place in a table
+MOST_OUTSIDE = 1 << 19  # templates times positions outside: each has an entry in a table
 
 
 def boundary_names(format: str, reach: int) -> list[str]:
@@ -35,8 +35,7 @@ def boundary_names(format: str, reach: int) -> list[str]:
 
 
 class Compilation:
-    """A plan under construction; ``orders[k][i]`` is the place of term i of template k in its
-    chain."""
+    """A plan under construction; ``orders[k][i]`` is the position of term i of template k in its chain."""
 
     def __init__(self, templates: Templates, gazetteers: Mapping[str, Gazetteer]) -> None:
         self.templates = templates
@@ -70,7 +69,7 @@ class Compilation:
         }
 
     def _stream(self, term: Term) -> int:
-        """The stream of a term: the term at offset 0, unless its place is absolute."""
+        """The stream of a term: the term at offset 0, unless its position is absolute."""
         key = term if term.absolute else _at_zero(term)
         return self.streams.setdefault(key, len(self.streams))
 
@@ -79,18 +78,18 @@ class Compilation:
             raise TemplateError(
                 f"a template joins {len(template.terms)} terms; at most {MOST_TERMS} are allowed"
             )
-        places = [(0 if t.absolute else t.offset, self._stream(t)) for t in template.terms]
-        order = sorted(range(len(places)), key=lambda i: places[i])
-        start, node = places[order[0]]
+        positions = [(0 if t.absolute else t.offset, self._stream(t)) for t in template.terms]
+        order = sorted(range(len(positions)), key=lambda i: positions[i])
+        start, node = positions[order[0]]
         for i in order[1:]:
-            offset, stream = places[i]
+            offset, stream = positions[i]
             known = self.pairs.setdefault((node, stream, offset - start), len(self.pairs))
             node = len(self.streams) + known
         self.reads.append((node, start))
         self.orders.append([order.index(i) for i in range(len(order))])
 
     def _tables(self) -> list[int]:
-        """Per template the first of its text: CRF++ and Wapiti know attributes by text alone."""
+        """The first template with the text of each: CRF++ and Wapiti identify attributes by their text."""
         tables: list[int] = []
         firsts: dict[tuple[str, tuple[str, ...]], int] = {}
         for k, t in enumerate(self.templates):
@@ -148,15 +147,9 @@ class Compilation:
             raise TemplateError(
                 f"{term}: no gazetteer is called {term.gazetteer!r}; pass it in gazetteers= (given: {known})"
             )
-        found = self.gazetteers[term.gazetteer]
-        steps = [("lower", 0)] if found.case == "insensitive" else []
-        table = found.table
-        return {
-            "gazetteer": table,
-            "rule": found.match,
-            "positions": term.positions,
-            "steps": steps,
-        }
+        names = self.gazetteers[term.gazetteer]
+        steps = [("lower", 0)] if names.case == "insensitive" else []
+        return {"gazetteer": names.table, "rule": names.match, "positions": term.positions, "steps": steps}
 
 
 def _at_zero(term: Term) -> Term:

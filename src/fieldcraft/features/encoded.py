@@ -1,6 +1,6 @@
-"""A corpus as attribute ids: what every kind of feature extraction hands to the design.
+"""A corpus as attribute ids: the output of every kind of feature extraction.
 
-Layout: sequence ``i`` holds tokens ``offsets[i] .. offsets[i+1]``; token ``t`` holds the attributes
+Layout: sequence ``i`` has the tokens ``offsets[i] .. offsets[i+1]``; token ``t`` has the attributes
 ``attributes[token_ptr[t] : token_ptr[t+1]]``. ``values`` is None when all of them are 1.
 """
 
@@ -21,19 +21,19 @@ class Encoded(NamedTuple):
     values: NDArray[np.float64] | None  # [nnz]
 
     def take(self, sequences: NDArray[np.integer[Any]]) -> Encoded:
-        """Some of the sequences, in the order given."""
-        tokens, offsets = _gather(self.offsets, sequences)
-        places, token_ptr = _gather(self.token_ptr, tokens)
-        values = None if self.values is None else self.values[places]
-        return Encoded(offsets, token_ptr, self.attributes[places], values)
+        """Some of the sequences, in the order of the argument."""
+        tokens, offsets = gather(self.offsets, sequences)
+        positions, token_ptr = gather(self.token_ptr, tokens)
+        values = None if self.values is None else self.values[positions]
+        return Encoded(offsets, token_ptr, self.attributes[positions], values)
 
     def tokens_of(self, sequences: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Where the tokens of some sequences stand."""
-        return _gather(self.offsets, sequences)[0]
+        """The positions of the tokens of some sequences."""
+        return gather(self.offsets, sequences)[0]
 
 
-def _gather(ptr: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the entries of some rows, and their new row pointer."""
+def gather(ptr: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the entries of some rows, and the row pointer of these rows alone."""
     lengths = np.diff(ptr)[rows]
     new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return np.repeat(ptr[:-1][rows] - new[:-1], lengths) + np.arange(new[-1]), new

@@ -1,10 +1,10 @@
-"""Templates applied: sequences of columns in, attribute ids out.
+"""Feature extraction: applies templates to sequences of columns and returns attribute ids.
 
-Two visible steps: ``encode(X, grow=True)`` instantiates (new attributes get ids in order of first
-appearance: token by token, template by template), ``encode(X, grow=False)`` extracts (what was
-never seen is left out and nothing changes, so any number of threads may do it at once).
+``encode(X, grow=True)`` adds attributes to the table (new ones get ids in order of first
+appearance: token by token, template by template). ``encode(X, grow=False)`` leaves unknown
+attributes out and changes nothing, so any number of threads may call it at once.
 
-With ``hash_size`` no table is kept: an attribute is the hash of its template and values modulo the
+With ``hash_size`` there is no table: an attribute is the hash of its template and values modulo the
 size, and ids ``hash_size`` .. ``2 hash_size - 1`` belong to edge templates.
 
 Hazard: growing while another thread encodes is not allowed.
@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError, ModelFileError
+from fieldcraft.features.column_reader import Columns, RowReader
 from fieldcraft.features.compilation import Compilation
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.features.pruning import keep_attributes
-from fieldcraft.features.rows import Columns, RowReader
 from fieldcraft.features.stored import as_stored
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Term
@@ -49,12 +49,12 @@ _ARRAYS: dict[str, type[np.generic]] = {
 
 
 class TemplateFeatures:
-    """The attributes that a set of templates finds.
+    """Extracts the attributes of a set of templates.
 
     Parameters
     ----------
     templates : the set.
-    gazetteers : those that the templates name, as a list or as a dict by name.
+    gazetteers : those that the templates use, as a list or as a dict by name.
     hash_size : number of buckets, or None for a table of exact attributes.
 
     >>> features = TemplateFeatures(Templates.parse("word[-1..0]"))
@@ -98,7 +98,7 @@ class TemplateFeatures:
 
     @cached_property
     def _terms(self) -> list[Term]:
-        """The term of each stream, for the words that only Python can judge."""
+        """The term of each stream, for words that the core cannot evaluate."""
         _ = self._plan
         return list(self._compilation.streams)
 
@@ -122,7 +122,7 @@ class TemplateFeatures:
 
     @property
     def attribute_template(self) -> NDArray[np.int32]:
-        """Per attribute the index of its template; of a bucket, that of the first of its part."""
+        """[A] the template of each attribute; for a bucket, the first template of its part."""
         if self.hash_size is None:
             return self._table.attribute_template()  # type: ignore[no-any-return]
         parts = [t.part for t in self.templates]
@@ -130,7 +130,7 @@ class TemplateFeatures:
         return np.repeat(np.array(firsts, np.int32), self.hash_size)[: self.n_attributes]
 
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
-        """The attributes of every token, in template order; threads help where nothing grows."""
+        """The attributes of every token, in template order; threads are used if ``grow`` is False."""
         reader = RowReader(self.templates)
         if not reader.names:
             raise InputError("the templates look at no column; add one, e.g. 'word'")
@@ -156,7 +156,7 @@ class TemplateFeatures:
         return exact._replace(attributes=buckets[exact.attributes])
 
     def attribute_text(self, ids: Iterable[int] | NDArray[np.integer[Any]]) -> list[str]:
-        """What the attributes look at, to be shown: ``word[-1]=the``."""
+        """The text of attributes, for display: ``word[-1]=the``."""
         wanted = np.ascontiguousarray(list(ids), np.int32)
         if self.hash_size is not None:
             return [f"bucket {i}" for i in wanted]
@@ -164,18 +164,18 @@ class TemplateFeatures:
 
     @cached_property
     def _forms(self) -> list[tuple[list[str], list[int]]]:
-        """Per template: literal pieces, and which of the plan's values stand between them."""
+        """Per template: literal pieces, and which of the plan's values are shown between them."""
         _ = self._plan
         forms = [template.pieces() for template in self.templates]
         return [([*p], [order[i] for i in v]) for (p, v), order in zip(forms, self._compilation.orders)]
 
     def keep(self, ids: NDArray[np.int64]) -> TemplateFeatures:
-        """An encoder that knows only those attributes, numbered anew in their order."""
+        """An encoder with only these attributes, renumbered in this order."""
         settings, arrays = self.state()
         return self.from_state(settings, arrays | keep_attributes(arrays, self._plan, ids))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps: a JSON-able dict and arrays."""
+        """The content of a model file: a dict for JSON, and arrays."""
         settings: dict[str, Any] = {
             "templates": str(self.templates),
             "format": self.templates.format,
@@ -193,7 +193,7 @@ class TemplateFeatures:
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TemplateFeatures:
-        """The features that ``state`` described; arrays that do not fit are refused."""
+        """The features from the output of ``state``; ModelFileError if the arrays do not fit."""
         try:
             return cls._restored(settings, arrays)
         except (KeyError, TypeError, ValueError, RecursionError) as problem:
@@ -208,13 +208,13 @@ class TemplateFeatures:
             gazetteers.append(Gazetteer.from_state(described, mine))
         templates = Templates.parse(settings["templates"], format=settings["format"])
         features = cls(templates, gazetteers=gazetteers, hash_size=settings["hash_size"])
-        _ = features._plan  # refuses what cannot be compiled
+        _ = features._plan  # raises if the templates cannot be compiled
         if features.hash_size is None:
             features._table.restore(*(as_stored(arrays, name, kind) for name, kind in _ARRAYS.items()))
         return features
 
 
-def _by_name(given: Iterable[Gazetteer] | Mapping[str, Gazetteer] | None) -> dict[str, Gazetteer]:
-    if given is None:
+def _by_name(gazetteers: Iterable[Gazetteer] | Mapping[str, Gazetteer] | None) -> dict[str, Gazetteer]:
+    if gazetteers is None:
         return {}
-    return dict(given) if isinstance(given, Mapping) else {g.name: g for g in given}
+    return dict(gazetteers) if isinstance(gazetteers, Mapping) else {g.name: g for g in gazetteers}

@@ -5,8 +5,8 @@ An entry is one name of one or more words. Matching runs over a whole column: wi
 overlapping; with ``match="all"`` every occurrence counts, and a token that several cover has the
 tag of the longest.
 
-In templates ``in(cities, word)`` holds at tokens inside a match, ``part(cities, word)`` says
-where in it the token stands (B first, I inside, L last, U alone), and ``in(cities, word) & word``
+In templates ``in(cities, word)`` is true at tokens inside a match, ``part(cities, word)`` is
+the position of the token in it (B first, I inside, L last, U alone), and ``in(cities, word) & word``
 is the lexicalised form.
 
     >>> cities = Gazetteer("cities", ["New York", "York"])
@@ -84,7 +84,7 @@ class Gazetteer:
                 )
 
     def fold(self, word: str) -> str:
-        """A word as it is compared."""
+        """The form of a word that is compared."""
         return word.lower() if self.case == "insensitive" else word
 
     def _rows(self) -> Iterator[list[str]]:
@@ -107,7 +107,7 @@ class Gazetteer:
         return len(self.table)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copying and pickling: the table, once it was built, goes as arrays."""
+        """For copying and pickling: a table that was built is stored as arrays."""
         kept = dict(vars(self))
         if "table" in kept:
             kept["table"] = kept["table"].state()
@@ -142,7 +142,7 @@ class Gazetteer:
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Gazetteer:
-        """The gazetteer that ``state`` described; its entries are in the table only."""
+        """The gazetteer from the output of ``state``; its entries are in the table only."""
         from fieldcraft import _core
 
         gazetteer = cls(settings["name"], (), case=settings["case"], match=settings["match"])

@@ -7,7 +7,7 @@
     argument   = range | "/" regular expression "/"
     range      = number [ ".." number ]
 
-A range stands for several templates, one per number; several ranges in a line for all their
+A range denotes several templates, one per number; several ranges in a line denote all their
 combinations, the last varying fastest. Names that are no identifiers or are words of the language
 stand in double quotes. Hazard: inside a regular expression a slash is written ``\\/``.
 """
@@ -25,7 +25,7 @@ from fieldcraft.features import terms
 from fieldcraft.features.predicates import Argument
 from fieldcraft.features.terms import Template, Term
 
-MOST = 1000  # templates that one line may stand for
+MOST = 1000  # templates of one line
 MOST_DIGITS = 9  # of a number, which the core keeps in 32 bits
 
 _TOKEN = re.compile(
@@ -50,7 +50,7 @@ class _Token(NamedTuple):
 
 
 class _Parser:
-    """Recursive descent over one line; methods return the alternatives that ranges stand for."""
+    """Recursive descent over one line; methods return one template for each number in the ranges."""
 
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where = text, where

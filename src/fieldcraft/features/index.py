@@ -1,7 +1,7 @@
 """The feature index: one row per weight, every column a NumPy array.
 
 A feature is an attribute (or nothing) together with a label configuration: the part that it belongs to and
-the labels that it asks for. It owns one weight. Masks and vectors over this table are how experts, priors and
+its labels. It has one weight. Masks and vectors over this table are how experts, priors and
 inspection refer to weights.
 
 Layout: all columns have length F, the number of weights. ``labels`` [F, k] is stored column by column, so
@@ -41,7 +41,7 @@ class FeatureIndex:
     windows : [templates, 2] first and last offset that each template looks at
     n_attributes : number of attributes, also of those without a feature
     parts : names of the parts
-    codes : uint8 [F] number of each feature's part; None where the number of labels tells it: features with n
+    codes : uint8 [F] number of each feature's part; None if the number of labels implies it: features with n
         labels belong to ``parts[n - 1]``
     """
 
@@ -58,22 +58,6 @@ class FeatureIndex:
     def __post_init__(self) -> None:
         if not self.labels.flags.f_contiguous:
             object.__setattr__(self, "labels", np.asfortranarray(self.labels))
-
-    @classmethod
-    def from_columns(
-        cls,
-        attribute: Ints,
-        previous: Ints,
-        label: Ints,
-        template: Ints,
-        count: Ints,
-        family: Ints,
-        windows: Ints,
-        n_attributes: int,
-    ) -> FeatureIndex:
-        """An index of nodes and edges: ``previous`` is -1 for features of the current label only."""
-        labels = np.stack([previous, label]).T
-        return cls(attribute, labels, template, count, family, windows, n_attributes)
 
     def __len__(self) -> int:
         return len(self.attribute)
@@ -96,21 +80,21 @@ class FeatureIndex:
         return np.maximum(self._n_labels() - 1, 0).astype(np.uint8)
 
     def _n_labels(self) -> NDArray[np.int8]:
-        """[F] how many labels each feature asks for."""
+        """[F] the number of labels of each feature."""
         n = np.zeros(len(self), np.int8)
         for column in self.labels.T:
             n += column >= 0
         return n
 
     def belongs_to(self, part: str) -> NDArray[np.bool_]:
-        """[F] is the feature one of this part: "node", "edge" …"""
+        """[F] whether the feature belongs to this part: "node", "edge" …"""
         if part not in self.parts:
             return np.zeros(len(self), bool)
         return np.asarray(self.part == self.parts.index(part))
 
     @property
     def is_edge(self) -> NDArray[np.bool_]:
-        """[F] does the feature look at the previous label."""
+        """[F] whether the feature looks at the previous label."""
         return self.previous >= 0
 
     @cached_property
@@ -135,7 +119,7 @@ class FeatureIndex:
         return hasher.hexdigest()
 
     def _configuration(self) -> list[Column]:
-        """The columns that tell features apart."""
+        """The columns that identify a feature."""
         return [self.attribute, *self.labels.T, *([] if self.codes is None else [self.codes])]
 
     def select(self, mask: NDArray[np.bool_]) -> FeatureIndex:
@@ -144,40 +128,36 @@ class FeatureIndex:
 
     def take(self, rows: Rows) -> FeatureIndex:
         """These rows, in this order."""
-        return replace(
-            self,
-            **{name: getattr(self, name)[rows] for name in SINGLE},
-            labels=np.take(self.labels.T, rows, axis=1).T,
-            codes=None if self.codes is None else self.codes[rows],
-        )
+        columns = {name: np.take(column.T, rows, axis=-1).T for name, column in self._per_feature().items()}
+        return replace(self, **columns)
+
+    def _per_feature(self) -> dict[str, Column]:
+        """All columns with a row for each feature."""
+        names = ("attribute", "labels", "template", "count", "family", "codes")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def with_attributes(self, attribute: Ints, n_attributes: int) -> FeatureIndex:
-        """The same features of attributes that are numbered in another way."""
+        """The same features with renumbered attributes."""
         return replace(self, attribute=attribute.astype(np.int32), n_attributes=n_attributes)
 
     def append(self, other: FeatureIndex) -> FeatureIndex:
-        """This index followed by the rows of ``other`` that it does not have yet."""
+        """This index followed by the rows of ``other`` that it lacks."""
         own, other = _alike(self, other)
         fresh = other.take(np.flatnonzero(other.rows_in(own) < 0))
-        codes = None
-        if own.codes is not None and fresh.codes is not None:
-            codes = np.concatenate([own.codes, fresh.codes])
-        return FeatureIndex(
-            **{name: np.concatenate([getattr(own, name), getattr(fresh, name)]) for name in SINGLE},
-            labels=np.concatenate([own.labels.T, fresh.labels.T], axis=1).T,
-            windows=other.windows,
-            n_attributes=max(self.n_attributes, other.n_attributes),
-            parts=own.parts,
-            codes=codes,
-        )
+        columns = {
+            name: np.concatenate([column.T, getattr(fresh, name).T], axis=-1).T
+            for name, column in own._per_feature().items()
+        }
+        n_attributes = max(self.n_attributes, other.n_attributes)
+        return replace(own, **columns, windows=other.windows, n_attributes=n_attributes)
 
     def rows_in(self, other: FeatureIndex) -> Rows:
-        """[F] where each feature of this index is in another one, -1 where it is not."""
+        """[F] the row of each feature in another index, -1 if it has no such feature."""
         own, other = _alike(self, other)
         return other.rows_of(own.attribute, *own.labels.T, codes=own.codes)
 
     def rows_of(self, attribute: Ints, *labels: Ints, codes: Codes | None = None) -> Rows:
-        """Where each of these features is in this index, -1 where it is not.
+        """The row of each of these features in this index, -1 if it has no such feature.
 
         ``labels`` are the k columns of the configuration; ``codes`` is needed where this index has them.
         """
@@ -189,18 +169,12 @@ class FeatureIndex:
         known = own[rows] == wanted if len(own) else np.zeros(len(wanted), bool)
         return np.where(known, rows, -1)
 
-    def keys(self) -> NDArray[np.void]:
-        """[F] one comparable value per feature: its attribute and label configuration."""
-        rows = np.stack([column.astype(np.int32) for column in self._configuration()], axis=1)
-        return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
 
-
-SINGLE = ("attribute", "template", "count", "family")
 COLUMNS = ("attribute", "previous", "label", "template", "count", "family")
 
 
 def _alike(a: FeatureIndex, b: FeatureIndex) -> tuple[FeatureIndex, FeatureIndex]:
-    """Both with as many label columns and with the same table of parts."""
+    """Both with the same number of label columns and the same table of parts."""
     k = max(a.labels.shape[1], b.labels.shape[1])
     if a.parts == b.parts and (a.codes is None) == (b.codes is None):
         return _widened(a, k), _widened(b, k)

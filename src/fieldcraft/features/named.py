@@ -5,8 +5,8 @@ tagging   adds words around and (label before, label, word).
 entities  adds word and tag bigrams, orthography, affixes, length and Collins' formats.
 a1 … a4   entities and more and more n-grams of words and tags: a ladder into overfitting.
 
-What the sources leave open is settled in docs/templates.md. Hazard: ``tagging`` must not look at
-``pos``, which is what it predicts.
+docs/templates.md documents choices that the sources leave open. Hazard: ``tagging`` must not look at
+``pos``, which it predicts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Template files of CRF++ and Wapiti, read as they are.
+"""Reads template files of CRF++ and Wapiti.
 
 A line is a literal text with macros; its first letter says which labels it is joined with: ``U``
 the label, ``B`` the label pair, ``*`` (Wapiti) both. Columns are positions. The macros:
@@ -14,7 +14,7 @@ Wapiti's expressions are a small dialect: classes ``\\a \\d \\l \\p \\s \\u \\w`
 complement), ``.``, ``^``, ``$``, ``?`` and a lazy ``*``; other characters stand for themselves. Its
 ``%x[*n,col]`` (a row read from a column) is refused.
 
-Both tools know an attribute by its text alone: lines that differ only in rows (``U:%x[-1,0]``,
+Both tools identify an attribute by its text alone: lines that differ only in rows (``U:%x[-1,0]``,
 ``U:%x[0,0]``) share their attributes, a bag of words.
 """
 
@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from fieldcraft.errors import TemplateError
 from fieldcraft.features.terms import Step, Template, Term
 
-CRFPP_REACH = 4  # CRF++ knows no boundary text beyond
-WAPITI_CLIP = 5  # Wapiti tells apart distances 1 .. 4, and further
+CRFPP_REACH = 4  # CRF++ has no boundary text beyond
+WAPITI_CLIP = 5  # Wapiti distinguishes distances 1 .. 4 and all larger ones
 
 _MACRO = re.compile(
     r"%(?P<command>[xXtTmM])\[(?P<mark>[@*]?)(?P<row>[+-]?\d{1,9}),(?P<column>\d{1,9})"
@@ -61,7 +61,7 @@ def _without_comment(line: str) -> str:
 
 
 def read_patterns(text: str, where: str, format: str) -> tuple[list[Template], bool]:
-    """The templates of a pattern file, and whether label pairs stand alone in it."""
+    """The templates of a pattern file, and whether it has label pairs without observation."""
     templates: list[Template] = []
     edge_bias = False
     for number, raw in enumerate(text.splitlines(), 1):
@@ -139,7 +139,7 @@ def _checked_regex(text: str, where: str) -> str:
     except (re.error, OverflowError, RecursionError):
         doubled = True
     if doubled:
-        raise TemplateError(f"{where}: {text!r} is no regular expression of Wapiti's; escape * and ?")
+        raise TemplateError(f"{where}: {text!r} is not a regular expression of Wapiti's; escape * and ?")
     return expression
 
 

@@ -1,11 +1,11 @@
-"""What a word looks like: functions from a string to a value, or to None.
+"""Word functions: from a string to a value, or to None.
 
-A *value* function (``lower``, ``suffix`` …) always has an answer; a *test* (``is_title`` …) answers
-``""`` where it holds and None where not, and None makes no attribute. Upper, lower and digit mean
+A *value* function (``lower``, ``suffix`` …) always returns a string; a *test* (``is_title`` …) returns
+``""`` if it is true and None otherwise, and None makes no attribute. Upper, lower and digit mean
 what ``str.isupper``, ``str.islower`` and ``str.isdigit`` say of a character.
 
-Each function has a twin in native/orthography.cpp for strings of ASCII, except those that take a
-regular expression; a test compares the two. These here are the definition.
+native/orthography.cpp implements each function for ASCII strings, except those that take a
+regular expression; a test checks that both agree. The functions here are the definition.
 """
 
 from __future__ import annotations
@@ -26,19 +26,11 @@ _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 
 
 class Predicate(NamedTuple):
-    """A word function by name: what it takes besides the word, and whether it is a test."""
+    """A word function: its argument besides the word, and whether it is a test."""
 
     call: WordFunction
     argument: str  # "" | "length" | "regex"
     test: bool
-
-
-def _is_upper(c: str) -> bool:
-    return c.isupper()
-
-
-def _is_lower(c: str) -> bool:
-    return c.islower()
 
 
 def _is_punctuation(c: str) -> bool:
@@ -50,7 +42,7 @@ def _contains_digit(w: str) -> bool:
 
 
 def _contains_upper(w: str) -> bool:
-    return any(map(_is_upper, w))
+    return any(map(str.isupper, w))
 
 
 def _is_number(w: str) -> bool:
@@ -67,17 +59,17 @@ def _is_roman(w: str) -> bool:
 
 
 def _is_mixed(w: str) -> bool:
-    return _contains_upper(w) and any(map(_is_lower, w))
+    return _contains_upper(w) and any(map(str.islower, w))
 
 
 def _is_initial(w: str) -> bool:
-    return len(w) == 2 and _is_upper(w[0]) and w[1] == "."
+    return len(w) == 2 and w[0].isupper() and w[1] == "."
 
 
 def _is_acronym(w: str) -> bool:
     """``ABC`` or ``A.B.C.``, two capitals or more."""
     capitals = w.replace(".", "")
-    return all(map(_is_upper, capitals)) and _ACRONYM.fullmatch(w) is not None
+    return all(map(str.isupper, capitals)) and _ACRONYM.fullmatch(w) is not None
 
 
 def _symbols(w: str, upper: str, lower: str, digit: str) -> str:
@@ -103,22 +95,9 @@ def _suffix(w: str, n: Argument) -> str:
     return w[max(len(w) - int(n or 0), 0) :]
 
 
-def _matches(w: str, pattern: Argument) -> str | None:
-    return "" if _compiled(str(pattern)).search(w) else None
-
-
 def _extract(w: str, pattern: Argument) -> str | None:
     found = _compiled(str(pattern)).search(w)
     return found.group(0) if found else None
-
-
-def _truth(w: str, pattern: Argument) -> str:
-    return "true" if _compiled(str(pattern)).search(w) else "false"
-
-
-def _extract_or_empty(w: str, pattern: Argument) -> str:
-    found = _compiled(str(pattern)).search(w)
-    return found.group(0) if found else ""
 
 
 def _test(holds: Callable[[str], bool]) -> Predicate:
@@ -149,14 +128,14 @@ PREDICATES: dict[str, Predicate] = {
     "is_lower": _test(str.islower),
     "is_mixed": _test(_is_mixed),
     "is_title": _test(str.istitle),
-    "is_capitalised": _test(lambda w: _is_upper(w[:1])),
+    "is_capitalised": _test(lambda w: w[:1].isupper()),
     "is_initial": _test(_is_initial),
     "is_acronym": _test(_is_acronym),
-    "matches": Predicate(_matches, "regex", test=True),
+    "matches": Predicate(lambda w, p: None if _extract(w, p) is None else "", "regex", test=True),
     "extract": Predicate(_extract, "regex", test=False),
-    # What Wapiti's %t and %m yield: an answer for every word, also outside the sequence.
-    "truth": Predicate(_truth, "regex", test=False),
-    "extract_or_empty": Predicate(_extract_or_empty, "regex", test=False),
+    # Wapiti's %t and %m: a value for every word, also outside the sequence.
+    "truth": Predicate(lambda w, p: "false" if _extract(w, p) is None else "true", "regex", test=False),
+    "extract_or_empty": Predicate(lambda w, p: _extract(w, p) or "", "regex", test=False),
 }
 
 WAPITI_ONLY = ("truth", "extract_or_empty")

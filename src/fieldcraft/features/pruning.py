@@ -1,7 +1,8 @@
-"""The tables of an extraction with fewer attributes: what no attribute needs any more goes.
+"""Removes attributes from the tables of an extraction.
 
-Attributes go from the templates' tables, and conjunctions from the tables of pairs, last ones first, since a
-longer conjunction is a pair whose left part is a pair. Strings stay: they are few.
+Attributes are removed from the templates' tables, and conjunctions that are no longer needed from the tables
+of pairs, last ones first, since a longer conjunction is a pair whose left part is a pair. Strings stay: they
+are few.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Arrays = dict[str, NDArray[Any]]
 def keep_attributes(
     arrays: Mapping[str, NDArray[Any]], plan: dict[str, Any], ids: NDArray[np.int64]
 ) -> Arrays:
-    """Tables and pairs of an extraction's state that know the attributes ``ids`` alone."""
+    """Tables and pairs of an extraction's state with the attributes ``ids`` alone."""
     n_streams = len(plan["streams"])
     tables = _renumbered(_parts(arrays["tables"], arrays["table_ptr"]), ids)
     keys = _parts(arrays["pairs"], arrays["pair_ptr"])
@@ -32,7 +33,7 @@ def keep_attributes(
         for node, values in zip(plan["pairs"][p][:2], _halves(keys[p][used[p]])):
             if node >= n_streams:
                 used[node - n_streams][values] = True
-    number = [np.cumsum(u) - 1 for u in used]  # the new number of each pair that stays
+    number = [np.cumsum(u) - 1 for u in used]  # the new number of each remaining pair
     kept = [_key(plan["pairs"][p], keys[p][used[p]], number, n_streams) for p in range(len(keys))]
     for k, (node, *_) in enumerate(plan["templates"]):
         if node >= n_streams and len(tables[k]):
@@ -67,7 +68,7 @@ def _halves(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int
 def _key(
     pair: list[int], keys: NDArray[np.uint64], number: list[NDArray[np.int64]], n_streams: int
 ) -> NDArray[np.uint64]:
-    """Keys whose parts bear their new numbers."""
+    """Keys with the new numbers of their parts."""
     left, right = (
         number[node - n_streams][values] if node >= n_streams else values
         for node, values in zip(pair[:2], _halves(keys))

@@ -1,4 +1,4 @@
-"""A set of templates: what a model looks at, as text and as objects.
+"""A set of templates, as text and as objects.
 
     >>> t = Templates.parse("word[-1..1]  # three templates" + chr(10) + "edge")
     >>> t.names
@@ -27,17 +27,17 @@ from fieldcraft.features.patterns import looks_like_patterns, read_patterns
 from fieldcraft.features.terms import Template, quoted
 
 FORMATS = ("fieldcraft", "crfpp", "wapiti")
-MOST = 10_000  # templates of a set; a line of ranges stands for many
+MOST = 10_000  # templates of a set; a line with ranges denotes many
 
 
 class Templates:
-    """Templates in order, and whether label pairs stand alone (``edge_bias``).
+    """Templates in order, and whether there are features of label pairs alone (``edge_bias``).
 
     Parameters
     ----------
     templates : templates, as objects.
     edge_bias : whether the label bigram without observation is a feature.
-    columns : the columns of a token given as a tuple, in order; by default those that the templates
+    columns : the columns of tokens that are tuples, in order; by default those that the templates
         name, in order of first mention.
     format : the language that ``str`` writes: "fieldcraft", "crfpp" or "wapiti".
     """
@@ -61,7 +61,7 @@ class Templates:
         if format not in FORMATS:
             raise TemplateError(f"no template format is called {format!r}; there are {', '.join(FORMATS)}")
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            raise TemplateError(f"{where}: the text holds a lone surrogate; read it with its own encoding")
+            raise TemplateError(f"{where}: the text has a lone surrogate; read it with the right encoding")
         if format != "fieldcraft":
             templates, edge_bias = read_patterns(text, where, format)
             return cls(templates, edge_bias=edge_bias, format=format)
@@ -91,7 +91,7 @@ class Templates:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], format: str = "auto") -> Templates:
-        """Reads a file in this language or one of CRF++ or Wapiti ("auto" tells them apart)."""
+        """Reads a file in this language or one of CRF++ or Wapiti ("auto" detects which)."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
@@ -111,7 +111,7 @@ class Templates:
 
     @classmethod
     def resolve(cls, given: Any) -> Templates:
-        """Templates from whatever a user hands over: a set, its name, a path, a text, a list."""
+        """Templates from an argument: a set, its name, a path, a text or a list."""
         if isinstance(given, Templates):
             return given
         if isinstance(given, os.PathLike):
@@ -143,8 +143,6 @@ class Templates:
     def _resolve_items(cls, items: list[Any]) -> Templates:
         if all(isinstance(i, Template) for i in items):
             return cls(items)
-        if all(isinstance(i, str) for i in items):
-            return cls.parse("\n".join(items))
         return cls.parse("\n".join(map(str, items)))
 
     @property
@@ -168,12 +166,12 @@ class Templates:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a token given as a tuple."""
+        """The columns of tokens that are tuples."""
         return self.named_columns if self.declared_columns is None else list(self.declared_columns)
 
     @property
     def gazetteers(self) -> list[str]:
-        """The gazetteers that the templates name."""
+        """The names of the gazetteers that the templates use."""
         terms = [term for template in self for term in template.terms]
         return list(dict.fromkeys(t.gazetteer for t in terms if t.gazetteer))
 
@@ -187,7 +185,7 @@ class Templates:
         return self._templates[index]
 
     def __add__(self, other: Templates) -> Templates:
-        """Both sets, one after the other; what occurs in both stands once."""
+        """Both sets, one after the other; templates of both occur once."""
         if self.format != other.format:
             raise TemplateError(f"cannot join templates of {self.format} and {other.format}")
         columns = self.declared_columns and tuple(dict.fromkeys((*self.columns, *other.columns)))

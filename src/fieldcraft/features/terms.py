@@ -2,7 +2,7 @@
 
 A **term** is one value at one offset: a column, perhaps through word functions; membership in a
 gazetteer; ``first`` or ``last`` position. A **template** is a conjunction of terms with a label
-part: "node" (the label at the token) or "edge" (the label before it and its own).
+part: "node" (the label of the token) or "edge" (the previous label and the label).
 
     >>> from fieldcraft.features.terms import col, lower, suffix, edge
     >>> str(col("word", -1) & suffix(lower(col("word")), 3))
@@ -53,12 +53,12 @@ class Step:
 
 
 def escape_slashes(pattern: str) -> str:
-    """A regular expression as it stands between slashes."""
+    """A regular expression, escaped for use between slashes."""
     return re.sub(r"\\.|/", lambda m: m.group() if len(m.group()) > 1 else r"\/", pattern)
 
 
 def unescape_slashes(pattern: str) -> str:
-    """The expression itself; what follows another backslash is left alone."""
+    """Undoes ``escape_slashes``; other escape sequences are unchanged."""
     return re.sub(r"\\.", lambda m: "/" if m.group() == r"\/" else m.group(), pattern)
 
 
@@ -75,12 +75,12 @@ class Term:
     absolute: bool = False
 
     def __str__(self) -> str:
-        place = f"[@{self.offset}]" if self.absolute else f"[{self.offset}]" if self.offset else ""
+        position = f"[@{self.offset}]" if self.absolute else f"[{self.offset}]" if self.offset else ""
         if self.source in ("first", "last"):
-            return self.source + place
+            return self.source + position
         if self.source == "constant":
             return "bias"
-        text = quoted(self.column) + place
+        text = quoted(self.column) + position
         if self.source == "gazetteer":
             return f"{'part' if self.positions else 'in'}({quoted(self.gazetteer)}, {text})"
         for step in self.steps:
@@ -89,7 +89,7 @@ class Term:
 
     @property
     def test(self) -> bool:
-        """Whether the term holds or does not, without a value to show."""
+        """Whether the term is true or false and has no value to show."""
         if self.source == "gazetteer":
             return not self.positions
         return self.source != "column" or (bool(self.steps) and self.steps[-1].test)
@@ -106,9 +106,9 @@ class Term:
 
 @dataclass(frozen=True)
 class Template:
-    """A conjunction of terms and the labels it is joined with.
+    """A conjunction of terms, and whether it is combined with a label or a pair of labels.
 
-    ``pattern`` holds the literal pieces around the terms when the template came from a file of
+    ``pattern`` contains the literal pieces around the terms if the template is from a file of
     CRF++ or Wapiti; its attributes are then shown as those tools write them.
     """
 
@@ -122,7 +122,7 @@ class Template:
         return Template(self.terms + other.terms, part)
 
     def shift(self, by: int) -> Template:
-        """The same template seen from a token ``by`` places further left."""
+        """The same template with all offsets increased by ``by``."""
         return replace(
             self,
             terms=tuple(
@@ -148,9 +148,9 @@ class Template:
         return f"edge: {body}" if self.part == "edge" else body
 
     def pieces(self) -> tuple[list[str], list[int]]:
-        """How an attribute is shown: literal pieces, and the terms whose values stand between them.
+        """How an attribute is shown: literal pieces, and the terms whose values are shown between them.
 
-        A test's value is not shown: that it holds says all.
+        Tests have no value to show.
         """
         valued = [i for i, term in enumerate(self.terms) if not term.test]
         if self.pattern is not None:
@@ -178,7 +178,7 @@ def apply(name: str, template: Template, argument: Argument = None) -> Template:
 
 
 def checked_argument(name: str, argument: Argument) -> Argument:
-    """The argument if it is what the function takes, else an error that says what it takes."""
+    """The argument; TemplateError unless the function takes it."""
     if name not in PREDICATES:
         known = ", ".join(known for known in PREDICATES if known not in WAPITI_ONLY)
         raise TemplateError(f"no word function is called {name!r}; there are {known}")
@@ -196,7 +196,7 @@ def _checked_regex(name: str, argument: Argument) -> str:
     try:
         re.compile(argument)
     except (re.error, OverflowError, RecursionError) as problem:
-        raise TemplateError(f"{name}: /{argument}/ is no regular expression: {problem}") from None
+        raise TemplateError(f"{name}: /{argument}/ is not a regular expression: {problem}") from None
     return unescape_slashes(argument)
 
 
@@ -231,7 +231,7 @@ def collins(template: Template) -> Template:
 
 
 def matches(template: Template, pattern: str) -> Template:
-    """Holds where the regular expression is found."""
+    """True where the regular expression matches."""
     return apply("matches", template, pattern)
 
 
@@ -240,25 +240,25 @@ def gazetteer(name: str, template: Template, *, positions: bool = False) -> Temp
     term = template.terms[0]
     if len(template.terms) != 1 or term.source != "column" or term.steps or term.absolute:
         raise TemplateError(f"in({name}, {template}): a gazetteer is matched over a plain column")
-    found = Term("gazetteer", term.column, (), name, positions, term.offset)
-    return replace(template, terms=(found,))
+    member = Term("gazetteer", term.column, (), name, positions, term.offset)
+    return replace(template, terms=(member,))
 
 
 def first() -> Template:
-    """Holds at the first token of a sequence."""
+    """True at the first token of a sequence."""
     return Template((Term("first"),))
 
 
 def last() -> Template:
-    """Holds at the last token of a sequence."""
+    """True at the last token of a sequence."""
     return Template((Term("last"),))
 
 
 def bias() -> Template:
-    """Holds at every token."""
+    """True at every token."""
     return Template((Term("constant"),))
 
 
 def edge(template: Template) -> Template:
-    """The same observation, joined with the label before and the label."""
+    """The same observation, combined with the previous label and the label."""
     return replace(template, part="edge")

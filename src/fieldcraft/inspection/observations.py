@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from fieldcraft.corpus import Corpus, Sequence
 from fieldcraft.errors import InputError
+from fieldcraft.features.column_reader import RowReader
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.free import FreeFeatures
-from fieldcraft.features.rows import RowReader
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.inspection.weights import Rows, WeightTable
 
 EMPTY: dict[type, Callable[[Any], Any]] = {

@@ -8,7 +8,7 @@ from fieldcraft.corpus import Corpus
 from fieldcraft.design import Encoder
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.features.free import FreeFeatures
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import check_labels
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from fieldcraft.design import Encoder, windows_of
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.features.layouts import StoredIndex, laid_out
-from fieldcraft.features.packed import PackedIndex
+from fieldcraft.features.packed import PackedIndex, laid_out
+from fieldcraft.features.stored import StoredIndex
 from fieldcraft.potentials import ChainWeights, FeatureTable, TableWeights
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure

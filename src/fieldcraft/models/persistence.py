@@ -20,7 +20,7 @@ from fieldcraft.corpus.tokenising import describe_tokenizer, restore_tokenizer
 from fieldcraft.design import ENCODERS
 from fieldcraft.errors import FieldcraftError, InputError, ModelFileError
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.layouts import LAYOUTS
+from fieldcraft.features.packed import LAYOUTS
 from fieldcraft.models.kinds import KINDS, Storable, kind_of, resolve_kind
 from fieldcraft.models.parameters import Parameters, n_numbers
 from fieldcraft.models.voting import Voters

@@ -37,7 +37,7 @@ from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.problems import build, check_mask, check_weights, release_memory
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
-from fieldcraft.structures.likely import with_likely_features
+from fieldcraft.structures.feature_selection import with_likely_features
 from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
 

@@ -1,6 +1,6 @@
 """Penalties on weights, chosen by object or by name.
 
-See ``prior.py`` for what a prior is; a new one is a file and a row in PRIORS.
+See ``prior.py`` for the interface of a prior; a new one is a file and a row in PRIORS.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from collections.abc import Collection
 from typing import Any
 
 from fieldcraft.errors import InputError
-from fieldcraft.priors import groups
-from fieldcraft.priors.block_gaussian import BlockGaussian
-from fieldcraft.priors.elastic_net import ElasticNet
-from fieldcraft.priors.gaussian import Gaussian
-from fieldcraft.priors.hyperbolic import Hyperbolic
-from fieldcraft.priors.inequality import Inequality
-from fieldcraft.priors.laplacian import Laplacian
-from fieldcraft.priors.prior import NoPrior, Prior
-from fieldcraft.priors.settings import Names
+from fieldcraft.priors import groups as groups
+from fieldcraft.priors.block_gaussian import BlockGaussian as BlockGaussian
+from fieldcraft.priors.elastic_net import ElasticNet as ElasticNet
+from fieldcraft.priors.gaussian import Gaussian as Gaussian
+from fieldcraft.priors.hyperbolic import Hyperbolic as Hyperbolic
+from fieldcraft.priors.inequality import Inequality as Inequality
+from fieldcraft.priors.laplacian import Laplacian as Laplacian
+from fieldcraft.priors.prior import NoPrior as NoPrior
+from fieldcraft.priors.prior import Prior as Prior
+from fieldcraft.priors.settings import Names as Names
 
 PRIORS: dict[str, type[Prior]] = {
     "gaussian": Gaussian,
@@ -30,34 +31,18 @@ PRIORS: dict[str, type[Prior]] = {
 }
 
 
-def resolve_prior(given: Any, handled: Collection[str] = ("quadratic",)) -> Prior:
-    """A prior from an object, a name or None, its settings looked at as far as they can be.
+def resolve_prior(prior: Any, handled: Collection[str] = ("quadratic",)) -> Prior:
+    """The prior of an argument: an object, whose settings are checked, a name or None.
 
     "auto" is the Gaussian, or none for optimisers that do not handle its quadratic part.
     """
-    if isinstance(given, str) and given == "auto":
-        given = "gaussian" if "quadratic" in handled else None
-    if given is None:
+    if isinstance(prior, str) and prior == "auto":
+        prior = "gaussian" if "quadratic" in handled else None
+    if prior is None:
         return NoPrior()
-    if isinstance(given, Prior):
-        given.check()
-        return given
-    if isinstance(given, str) and given in PRIORS:
-        return PRIORS[given]()
-    raise InputError(f"prior={given!r}; give 'auto', None, a prior object or one of {', '.join(PRIORS)}")
-
-
-__all__ = [
-    "PRIORS",
-    "BlockGaussian",
-    "ElasticNet",
-    "Gaussian",
-    "Hyperbolic",
-    "Inequality",
-    "Laplacian",
-    "Names",
-    "NoPrior",
-    "Prior",
-    "groups",
-    "resolve_prior",
-]
+    if isinstance(prior, Prior):
+        prior.check()
+        return prior
+    if isinstance(prior, str) and prior in PRIORS:
+        return PRIORS[prior]()
+    raise InputError(f"prior={prior!r}; give 'auto', None, a prior object or one of {', '.join(PRIORS)}")

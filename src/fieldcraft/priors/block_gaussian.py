@@ -1,4 +1,4 @@
-"""Gaussian whose weights vary together: those of a group share a part that is normal itself.
+"""Gaussian with correlated weights: those of a group share a normally distributed part.
 
     w_i = mean_i + u_g(i) + e_i,    e_i ~ N(0, variance_i),    u ~ N(0, C)
 
@@ -8,7 +8,7 @@ the penalty (w - mean)' covariance^-1 (w - mean) / 2 is
 
     sum (w - mean)^2 / (2 variance) - r' M r / 2,    M = (I + C diag(S))^-1 C
 
-which costs what a Gaussian costs and needs no inverse of C.
+which is as cheap as a Gaussian and needs no inverse of C.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROUNDING = 1e-9
 
 
 class Blocks(NamedTuple):
-    """Groups whose features are known."""
+    """Groups of a feature index."""
 
     owner: NDArray[np.int64]  # [F] the group of each weight
     variances: Floats  # [K]
@@ -44,7 +44,7 @@ class BlockGaussian(Prior):
     variance : > 0, of each weight around the part that its group shares; inf for weights without penalty
     mean : of each weight
     shared : >= 0, variance of the shared part: a number (all weights are one group) or a rule in groups
-        (fc.groups.by_template, by_label, by_dependency, by_count_bins …), 0 for a group that shares nothing
+        (fc.groups.by_template, by_label, by_dependency, by_count_bins …), 0 for an independent group
     between : [K, K] correlations of the groups' shared parts, in the order of the rule, ``otherwise`` last;
         None for independent ones
 
@@ -77,8 +77,8 @@ class BlockGaussian(Prior):
 
     def resolved(self, index: FeatureIndex, names: Names) -> BlockGaussian:
         others = replace(self, shared=0.0, between=None)
-        found = Prior.resolved(others, index, names)
-        return replace(found, shared=self._blocks(index, names), between=self.between)
+        resolved = Prior.resolved(others, index, names)
+        return replace(resolved, shared=self._blocks(index, names), between=self.between)
 
     def smooth_part(self, n_weights: int) -> Smooth:
         mean, precision = self.vector("mean", n_weights), 1.0 / self.vector("variance", n_weights)
@@ -111,24 +111,24 @@ class BlockGaussian(Prior):
         return Blocks(np.zeros(len(index), np.int64), np.array([float(self.shared)]))
 
     def _correlations(self, n_groups: int) -> Floats:
-        """[K, K] as given, or an InputError."""
+        """[K, K] the argument as a matrix; InputError unless it is one of correlations."""
         if self.between is None:
             return np.eye(n_groups)
         try:
-            found = np.asarray(self.between, np.float64)
+            matrix = np.asarray(self.between, np.float64)
         except (TypeError, ValueError):
             raise InputError(f"between is {self.between!r}; give a matrix of correlations") from None
-        if found.shape != (n_groups, n_groups):
+        if matrix.shape != (n_groups, n_groups):
             raise InputError(
-                f"between has shape {found.shape}; the groups of shared are {n_groups}, "
+                f"between has shape {matrix.shape}; the groups of shared are {n_groups}, "
                 f"so it must have ({n_groups}, {n_groups})"
             )
-        proper = np.allclose(found, found.T, atol=ROUNDING) and np.allclose(
-            np.diag(found), 1.0, atol=ROUNDING
+        proper = np.allclose(matrix, matrix.T, atol=ROUNDING) and np.allclose(
+            np.diag(matrix), 1.0, atol=ROUNDING
         )
-        if not proper or float(np.linalg.eigvalsh(found).min()) < -ROUNDING:
+        if not proper or float(np.linalg.eigvalsh(matrix).min()) < -ROUNDING:
             raise InputError(
-                "between is no matrix of correlations: it must be symmetric, have 1 on its diagonal and no "
-                "negative eigenvalue"
+                "between is not a matrix of correlations: it must be symmetric, have 1 on its diagonal and "
+                "no negative eigenvalue"
             )
-        return found
+        return matrix

@@ -1,4 +1,4 @@
-"""Elastic net: sum of |w| / scale + w^2 / (2 variance): sparse like the one, steady like the other."""
+"""Elastic net: sum of |w| / scale + w^2 / (2 variance): sparse and strictly convex."""
 
 from __future__ import annotations
 

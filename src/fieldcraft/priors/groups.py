@@ -1,13 +1,13 @@
 """Groups of weights: settings of a prior that differ from feature to feature.
 
-A rule stands where a number could stand, and is resolved when the features are known:
+A rule replaces a number, and is resolved when the features are known:
 
     Gaussian(variance=by_count_bins({(1, 3): 4, (4, 10): 9}, otherwise=inf))
     Gaussian(variance=by_dependency(transitions=100, emissions=10))
     Gaussian(variance=times_count(0.5))
     Gaussian(variance=lambda index: np.where(index.window[:, 0] < 0, 1.0, 10.0))
 
-Every group must hold a weight, and no weight may be in two groups: both are mistakes more often than not.
+Every group must contain a weight, and no weight may be in two groups: both are likely mistakes.
 Counts are those of the feature index: training positions, whatever the sample weights.
 """
 
@@ -27,7 +27,7 @@ from fieldcraft.priors.settings import POSITIVE, Floats, Limits, Names, Rule, pe
 
 Mask = NDArray[np.bool_]
 Bin = int | tuple[float, float]
-LABEL_PAIRS = "label pairs"  # stands for the template of features that look at labels alone
+LABEL_PAIRS = "label pairs"  # the name for features of labels alone, which have no template
 
 
 def by_count_cutoff(threshold: int, *, rare: float, frequent: float) -> Rule:
@@ -52,35 +52,35 @@ def by_dependency(*, transitions: float, emissions: float) -> Rule:
 
 
 def by_template(numbers: Mapping[str, float], *, otherwise: float | None = None) -> Rule:
-    """A number for each template, by its name; ``*`` and ``?`` stand for any characters.
+    """A number for each template, by its name; ``*`` and ``?`` are wildcards.
 
-    Features of labels alone have no template and are called ``"label pairs"``. For features given by the
-    user the templates are ``"features"`` and ``"edges"``.
+    Features of labels alone have no template and are called ``"label pairs"``. For features that users
+    compute the templates are ``"features"`` and ``"edges"``.
     """
     return Grouped("template", tuple(numbers.items()), otherwise)
 
 
 def by_label(numbers: Mapping[str, float], *, otherwise: float | None = None) -> Rule:
-    """A number for each (current) label; ``*`` and ``?`` stand for any characters."""
+    """A number for each (current) label; ``*`` and ``?`` are wildcards."""
     return Grouped("label", tuple(numbers.items()), otherwise)
 
 
 def times_count(number: float, *, unseen: float = 1.0) -> Rule:
-    """``number`` times the feature's count: what was seen more often is held less.
+    """``number`` times the feature's count: frequent features are regularised less.
 
-    A count of 0 (features="all" has such) would hold a weight with infinite strength; it is taken for
-    ``unseen``.
+    A count of 0 (which occurs with features="all") is replaced by ``unseen``, since a variance of 0 would fix
+    the weight.
     """
     return Individual("count", number, unseen)
 
 
 def by_reliability(number: float, *, unseen: float = 1.0) -> Rule:
-    """``number`` over the variance of the feature's count, as its context tells it.
+    """``number`` over the variance of the feature's count, estimated from its context.
 
-    A feature that holds at a of the n positions of its observation has a probability there with a posterior
+    A feature that occurs at a of the n positions of its observation has a probability there with a posterior
     Beta(1 + a, 1 + n - a), of variance V = (1 + a) (1 + n - a) / ((n + 2)^2 (n + 3)). Its count has the
-    variance n V: the larger, the less it is to be trusted, and the more the weight is held. Where the
-    observation does not occur (n = 0), ``unseen`` stands in the place of the factor n.
+    variance n V: the larger, the less reliable, and the stronger the penalty on the weight. If the
+    observation does not occur (n = 0), ``unseen`` replaces the factor n.
     """
     return Individual("reliability", number, unseen)
 
@@ -91,9 +91,9 @@ class Grouped(Rule):
 
     Parameters
     ----------
-    by : what tells groups apart: a row of MASKS
+    by : the criterion of the groups: a key of MASKS
     groups : (key, number) of each
-    otherwise : number of the weights in no group; None if there must be none
+    otherwise : number of the weights in no group; None if every weight must be in one
     """
 
     kind = "groups"
@@ -114,7 +114,7 @@ class Grouped(Rule):
         return np.asarray(self.numbers(), np.float64)[self.owners(index, names)]
 
     def owners(self, index: FeatureIndex, names: Names) -> NDArray[np.int64]:
-        """[F] the place of each weight's group in ``numbers``; the last one for those in none."""
+        """[F] the position of each weight's group in ``numbers``; the last one for weights in none."""
         owner = np.full(len(index), -1, np.int64)
         for k, (key, _) in enumerate(self.groups):
             mask = MASKS[self.by](key, index, names)
@@ -141,13 +141,13 @@ class Grouped(Rule):
 
 @dataclass(frozen=True)
 class Individual(Rule):
-    """A number of its own for each weight: one number times a ratio.
+    """A different number for each weight: one number times a ratio.
 
     Parameters
     ----------
-    by : a row of RATIOS
-    number : what the ratios are multiplied with
-    unseen : stands for a count of 0
+    by : a key of RATIOS
+    number : factor of the ratios
+    unseen : replaces a count of 0
     """
 
     kind = "individual"
@@ -181,8 +181,8 @@ def _of_dependency(key: str, index: FeatureIndex, names: Names) -> Mask:
 
 
 def _of_template(key: str, index: FeatureIndex, names: Names) -> Mask:
-    found = np.array([*_matches(key, names.templates), *_matches(key, [LABEL_PAIRS])], bool)
-    return np.asarray(found[index.template])  # -1, the last one, is the label pairs
+    matching = np.array([*_matches(key, names.templates), *_matches(key, [LABEL_PAIRS])], bool)
+    return np.asarray(matching[index.template])  # -1, the last one, is the label pairs
 
 
 def _of_label(key: str, index: FeatureIndex, names: Names) -> Mask:
@@ -215,7 +215,7 @@ RATIOS: dict[str, Callable[[FeatureIndex, float], Floats]] = {
 
 
 def _matches(pattern: str, names: Sequence[str]) -> list[bool]:
-    """Which names are meant: the equal one, or those that fit the wildcards; brackets are plain."""
+    """Which names match: the equal one, or those that match the wildcards; brackets are literal."""
     if pattern in names:
         return [name == pattern for name in names]
     wild = {"*": ".*", "?": "."}
@@ -224,9 +224,9 @@ def _matches(pattern: str, names: Sequence[str]) -> list[bool]:
 
 
 def _check_bins(bins: Sequence[tuple[float, float]]) -> None:
-    for given in bins:
-        if len(given) != 2 or not 0 <= given[0] <= given[1]:
-            raise InputError(f"count bin {given}: give (first, last) with 0 <= first <= last, or one count")
+    for bounds in bins:
+        if len(bounds) != 2 or not 0 <= bounds[0] <= bounds[1]:
+            raise InputError(f"count bin {bounds}: give (first, last) with 0 <= first <= last, or one count")
     ordered = sorted(bins)
     for one, other in zip(ordered, ordered[1:]):
         if other[0] <= one[1]:

@@ -1,10 +1,10 @@
-"""Inequality: expected counts may miss the empirical ones, by less than a window.
+"""Inequality: expected counts may differ from the empirical ones by at most a window.
 
     positive >= E_empirical[f] - E_model[f] >= -negative
 
-holds at the minimum of the loss plus  sum positive max(w, 0) + negative max(-w, 0): strengths apart for the
-two signs. The quadratic extension adds max(w, 0)^2 / (4 C1) + max(-w, 0)^2 / (4 C2), C1 = ``quadratic`` and
-C2 = ``quadratic_negative``: Gaussians of variances 2 C1 and 2 C2 on the two parts of a weight.
+holds at the minimum of the loss plus  sum positive max(w, 0) + negative max(-w, 0): separate strengths for
+the two signs. The quadratic extension adds max(w, 0)^2 / (4 C1) + max(-w, 0)^2 / (4 C2), C1 = ``quadratic``
+and C2 = ``quadratic_negative``: Gaussians of variances 2 C1 and 2 C2 on the two parts of a weight.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fieldcraft.priors.settings import POSITIVE, STRENGTH, Limits, Setting
 
 @dataclass(frozen=True)
 class Inequality(Prior):
-    """Windows around the empirical counts; most weights inside them are exactly zero.
+    """Windows around the empirical counts; weights of features inside their window are zero.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Inequality(Prior):
     }
 
     def parts(self) -> set[str]:
-        """The smooth part only where the extension is asked for."""
+        """The smooth part only with the quadratic extension."""
         plain = isinstance(self.quadratic, float) and self.quadratic == math.inf
         return {"l1"} if plain and self.quadratic_negative is None else {"l1", "smooth"}
 

@@ -1,4 +1,4 @@
-"""What every prior shares: settings per weight, and the empty defaults of its parts.
+"""The interface of a prior: settings per weight, and parts that are absent by default.
 
 A prior is a few vectors over the weights. Each part may be absent:
 
@@ -8,7 +8,7 @@ A prior is a few vectors over the weights. Each part may be absent:
     bounds_part(n)     (lower, upper)
 
 A vector has length 1 (the same for all weights) or n. Settings may also be rules over the feature index
-(groups.py); ``resolved`` puts vectors in their places as soon as the features are known.
+(groups.py); ``resolved`` replaces them by vectors when the features are known.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Prior:
         return None
 
     def parts(self) -> set[str]:
-        """Names of the parts that it has."""
+        """Names of its parts."""
         methods = {name: f"{name}_part" for name in PARTS}
         return {
             n for n, method in methods.items() if getattr(type(self), method) is not getattr(Prior, method)
@@ -67,7 +67,7 @@ class Prior:
         return per_weight(getattr(self, name), n_weights, name, self.limits[name])
 
     def check(self) -> None:
-        """Refuse settings that no features could make right."""
+        """InputError for settings that are invalid for any features."""
         for name, limits in self.limits.items():
             value = getattr(self, name)
             if isinstance(value, Rule):
@@ -76,35 +76,35 @@ class Prior:
                 per_weight(value, None, name, limits)
 
     def resolved(self: Self, index: FeatureIndex, names: Names) -> Self:
-        """The same prior with vectors in the place of rules."""
-        found = {
+        """The same prior with vectors instead of rules."""
+        vectors = {
             name: resolve_setting(value, index, names, name)
             for name, value in vars(self).items()
             if callable(value)
         }
-        return replace(self, **found) if found else self
+        return replace(self, **vectors) if vectors else self
 
     def holds(self, n_weights: int) -> NDArray[np.bool_]:
-        """[1 or n] where a weight cannot run to minus infinity, whatever the loss says."""
-        held = np.zeros(1, bool)
+        """[1 or n] whether the penalty bounds a weight from below, for any loss."""
+        bounded = np.zeros(1, bool)
         if (quadratic := self.quadratic_part(n_weights)) is not None:
-            held = held | (quadratic[1] > 0)
+            bounded = bounded | (quadratic[1] > 0)
         if (strengths := self.l1_part(n_weights)) is not None:
-            held = held | (strengths[1] > 0)
+            bounded = bounded | (strengths[1] > 0)
         if (bounds := self.bounds_part(n_weights)) is not None:
-            held = held | np.isfinite(bounds[0])
-        return held
+            bounded = bounded | np.isfinite(bounds[0])
+        return bounded
 
     def centred(self, weights: Floats, information: Floats) -> Prior:
-        """What is believed after weights were learnt, ``information`` [n] being their curvature in the loss.
+        """The prior after training: centred at the weights; ``information`` [n] is the curvature of the loss.
 
-        A penalty without a centre to move stays as it is.
+        A prior without a centre is unchanged.
         """
         del weights, information
         return self
 
     def settings(self) -> dict[str, Any]:
-        """Kind and settings as a file keeps them: vectors and functions are named, not repeated."""
+        """Kind and settings as stored in a file; vectors and functions are named, not stored."""
         return {
             "kind": type(self).__name__,
             **{name: describe(value) for name, value in vars(self).items()},
@@ -112,7 +112,7 @@ class Prior:
 
     @classmethod
     def from_settings(cls: type[Self], settings: dict[str, Any]) -> Self:
-        """Undo ``settings``, less its kind; what makes no sense is refused."""
+        """The prior from the output of ``settings``, without the kind; InputError if invalid."""
         prior = cls(**{name: restore(value) for name, value in settings.items()})
         prior.check()
         return prior

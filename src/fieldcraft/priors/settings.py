@@ -1,7 +1,7 @@
-"""A prior's settings: one number, a vector over the weights, or a rule that gives one.
+"""A prior's settings: one number, a vector over the weights, or a rule that returns one.
 
 A rule is a function of the feature index, resolved when the features are known: an object of groups.py,
-which a model file keeps by its name and numbers, or any function of the user's.
+which a model file stores by its name and numbers, or any function of the user.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ Floats = NDArray[np.float64]
 
 
 class Names(NamedTuple):
-    """What the numbers in a feature index stand for."""
+    """Names of the labels and templates in a feature index."""
 
     labels: Sequence[str]
     templates: Sequence[str]
 
 
 class Limits(NamedTuple):
-    """Between what a setting must lie."""
+    """The limits of a setting."""
 
     low: float = -np.inf
-    zero: bool = False  # may it be ``low`` itself
+    zero: bool = False  # whether ``low`` itself is allowed
     finite: bool = False
 
     def wrong(self, values: Floats) -> NDArray[np.bool_]:
-        """Where values break them."""
+        """Which values are outside."""
         below = values < self.low if self.zero else values <= self.low
         return np.isnan(values) | below | (self.finite & np.isinf(values))
 
     def __str__(self) -> str:
         least = f"{'at least' if self.zero else 'greater than'} {self.low:g}"
-        told = [*([least] if self.low > -np.inf else []), *(["finite"] if self.finite else [])]
-        return " and ".join(told)
+        rules = [*([least] if self.low > -np.inf else []), *(["finite"] if self.finite else [])]
+        return " and ".join(rules)
 
 
 POSITIVE = Limits(0.0)
@@ -60,11 +60,11 @@ class Rule:
         Rule.kinds[cls.kind] = cls
 
     def numbers(self) -> Sequence[Any]:
-        """What it may give, to be refused before any work."""
+        """The numbers that it may return, to be checked before training."""
         raise NotImplementedError
 
     def check(self, name: str, limits: Limits) -> None:
-        """Refuse numbers that ``name`` may not have."""
+        """InputError for numbers that the setting ``name`` may not have."""
         for value in self.numbers():
             per_weight(value, None, f"{name} in {self.kind}", limits)
 
@@ -94,19 +94,19 @@ def per_weight(value: Any, n_weights: int | None, name: str, limits: Limits) -> 
 
 
 def resolve_setting(value: Any, index: FeatureIndex, names: Names, name: str) -> Floats:
-    """[F] what a rule, or any function of the index, gives."""
-    given = value(index, names) if isinstance(value, Rule) else value(index)
-    vector = np.asarray(given)
+    """[F] the numbers of a rule or of any function of the index."""
+    numbers = value(index, names) if isinstance(value, Rule) else value(index)
+    vector = np.asarray(numbers)
     if vector.shape not in ((), (1,), (len(index),)):
         raise InputError(
-            f"the function given for {name} returned shape {vector.shape}; "
+            f"the function for {name} returned shape {vector.shape}; "
             f"it must return one number per weight ({len(index)})"
         )
-    return vector  # its numbers are looked at by per_weight
+    return vector  # per_weight checks its numbers
 
 
 def describe(value: Any) -> Any:
-    """A setting as a file shows it."""
+    """A setting as stored in a file."""
     if isinstance(value, Rule):
         return {"rule": value.kind, **vars(value)}
     if callable(value):
@@ -118,7 +118,7 @@ def describe(value: Any) -> Any:
 
 
 def restore(described: Any) -> Any:
-    """Undo ``describe``; what only has a name cannot be restored and is refused."""
+    """Undoes ``describe``; ValueError for vectors and functions, which are not stored."""
     if isinstance(described, dict):
         numbers = dict(described)
         kind = Rule.kinds[numbers.pop("rule")]
@@ -134,5 +134,5 @@ def frozen(value: Any) -> Any:
 
 
 def storable(value: Any) -> bool:
-    """Can a file keep this setting."""
+    """Whether a file can store this setting."""
     return isinstance(value, Rule) or (not callable(value) and np.ndim(value) != 1)

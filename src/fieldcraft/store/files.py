@@ -1,10 +1,10 @@
 """One safetensors file: arrays, and a JSON header of ours in its metadata.
 
 Written to a temporary name in the same folder, synced and renamed: a reader sees the old file or the new one,
-never half of one. Read by mapping it: the arrays are views of the file's pages, which all processes share.
+never a part of one. Read by mapping it: the arrays are views of the file's pages, which all processes share.
 No pickle, no code. The directory of arrays is read here, number by number, since a file may be damaged or
-hostile: whatever does not fit is a ModelFileError. A header may have ``checksums``, the digests of arrays by
-name; they are compared when the file is read, which then reads all of it.
+hostile: anything that does not fit raises a ModelFileError. A header may have ``checksums``, the digests of
+arrays by name; they are compared when the file is read, which then reads all of it.
 
 Hazard: a mapped file must be replaced (as saving does), never written into.
 """
@@ -16,7 +16,7 @@ import hashlib
 import json
 import mmap
 import os
-import tempfile
+import secrets
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def write_arrays(
     *,
     checksums: bool = False,
 ) -> None:
-    """Write header and arrays to ``path``, whole or not at all."""
+    """Write header and arrays to ``path`` atomically."""
     from safetensors.numpy import save
 
     target = Path(path)
@@ -69,29 +69,28 @@ def write_arrays(
             f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates"
         )
     data = save(flat, metadata={META: text})
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent or ".")
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
 
 
 def name_of(source: str | os.PathLike[str] | bytes) -> str:
-    """What errors call a file."""
+    """The name of a file in error messages."""
     return "the model" if isinstance(source, bytes) else os.fspath(source)
 
 
 def read_arrays(
     source: str | os.PathLike[str] | bytes,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a file (or its content) that ``write_arrays`` wrote; arrays look into the file."""
+    """Header and arrays of a file of ``write_arrays``, or of its content; arrays are views of the file."""
     name = name_of(source)
     if not isinstance(source, bytes) and not Path(source).exists():
         raise FileNotFoundError(f"{name}: no such file")
@@ -104,7 +103,7 @@ def read_arrays(
         for key, entry in directory.items():
             arrays[key] = _array(key, entry, content, start)
             room -= arrays[key].nbytes
-            if room < 0:  # copies of one place, if it is not aligned, could fill the memory
+            if room < 0:  # overlapping arrays that are not aligned are copied, which could fill the memory
                 raise ValueError("its arrays overlap")
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
@@ -128,15 +127,18 @@ def _compare_checksums(name: str, expected: Any, arrays: dict[str, NDArray[Any]]
     if expected is None:
         return
     if not isinstance(expected, dict) or not expected.keys() <= arrays.keys():
-        raise ModelFileError(f"{name} is damaged: it has checksums of arrays that are not there")
+        raise ModelFileError(f"{name} is damaged: it has checksums of arrays that it lacks")
     for key, digest in expected.items():
         if digest_of(arrays[key]) != digest:
-            raise ModelFileError(f"{name} is damaged: the content of {key} has changed since it was written")
+            raise ModelFileError(
+                f"{name} is damaged: the content of {key} has changed since it was written; remove it, or "
+                "replace it by an intact copy"
+            )
 
 
 def _mapped(name: str) -> mmap.mmap | bytes:
     if not os.path.isfile(name):
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     with open(name, "rb") as file:
         empty = os.fstat(file.fileno()).st_size == 0  # which cannot be mapped
         return b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -151,16 +153,16 @@ def _directory(content: mmap.mmap | bytes) -> tuple[dict[str, Any], int]:
     length = int.from_bytes(content[:8], "little")
     if length > min(len(content) - 8, MOST_HEADER):
         raise ValueError(f"its header would take {length} of {len(content)} bytes")
-    directory = _parsed(content[8 : 8 + length].decode())
-    if not isinstance(directory, dict):
-        raise ValueError("its header is no JSON object")
-    return directory, 8 + length
+    return _parsed(content[8 : 8 + length].decode()), 8 + length
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> dict[str, Any]:
     if text.count("[") + text.count("{") > MOST_BRACKETS:
         raise ValueError(f"its header has more than {MOST_BRACKETS} brackets")
-    return json.loads(text)
+    header = json.loads(text)
+    if not isinstance(header, dict):
+        raise ValueError("its header is not a JSON object")
+    return header
 
 
 def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap | bytes, start: int) -> NDArray[Any]:
@@ -181,20 +183,18 @@ def _header(name: str, text: str) -> dict[str, Any]:
     try:
         header = _parsed(text)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{name} is damaged: its header is no JSON ({error})") from None
-    if not isinstance(header, dict):
-        raise ModelFileError(f"{name} is damaged: its header is no JSON object")
-    found = header.get("format")
-    if not isinstance(found, int) or not 1 <= found <= FORMAT:
+        raise ModelFileError(f"{name} is damaged: its header is not JSON ({error})") from None
+    version = header.get("format")
+    if not isinstance(version, int) or not 1 <= version <= FORMAT:
         raise ModelFileError(
-            f"{name} has format {found}; this fieldcraft reads formats 1 to {FORMAT}; "
+            f"{name} has format {version}; this fieldcraft reads formats 1 to {FORMAT}; "
             "a newer one may read it: pip install -U fieldcraft"
         )
     return header
 
 
 def is_plain(value: Any) -> bool:
-    """Can a header contain the value."""
+    """Whether a header can contain the value."""
     try:
         json.dumps(value, default=_plain)
     except (TypeError, ValueError, RecursionError):
@@ -203,14 +203,14 @@ def is_plain(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy's as one of Python's."""
+    """Converts a NumPy scalar to a Python number."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} of type {type(value).__name__} cannot be saved")
 
 
 def _sync_folder(folder: Path) -> None:
-    """The new name, too, outlives a power cut; where folders cannot be synced it is left to the system."""
+    """Syncs a folder, so that a new name survives a power cut; ignored where folders cannot be synced."""
     if hasattr(os, "O_DIRECTORY"):
         with contextlib.suppress(OSError):
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -218,9 +218,3 @@ def _sync_folder(folder: Path) -> None:
                 os.fsync(handle)
             finally:
                 os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -2,7 +2,7 @@
 
     sources, targets, edge_class  int32 [E]      label_of, node_class  int32 [S]      starts, stops  uint8 [S]
 
-Every number is checked when a file is read, since it may be damaged or hostile.
+Every number of a file is checked, since it may be damaged or hostile.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft.features.stored import as_stored
 from fieldcraft.structures.states import StateSpace
 
 NUMBERS = ("sources", "targets", "edge_class", "label_of", "node_class")
@@ -26,17 +27,13 @@ def pack_states(states: StateSpace) -> dict[str, NDArray[Any]]:
 
 
 def unpack_states(arrays: Mapping[str, NDArray[Any]], labels: Sequence[str]) -> StateSpace:
-    """The state space that ``pack_states`` stored; ValueError or InputError where a number does not fit."""
-    for name in (*NUMBERS, *FLAGS):
-        kind = np.int32 if name in NUMBERS else np.uint8
-        if arrays[name].dtype != kind or arrays[name].ndim != 1:
-            raise ValueError(f"states.{name}: type {arrays[name].dtype} and shape {arrays[name].shape}")
-    for name in FLAGS:
-        if arrays[name].max(initial=0) > 1:
-            raise ValueError(f"states.{name}: a number that is neither 0 nor 1")
-    label_of = arrays["label_of"]
+    """The state space that ``pack_states`` stored; ValueError or InputError if a number does not fit."""
+    numbers = {name: as_stored(arrays, name, np.int32) for name in NUMBERS}
+    flags = {name: as_stored(arrays, name, np.uint8) for name in FLAGS}
+    if any(flag.max(initial=0) > 1 for flag in flags.values()):
+        raise ValueError("states: starts and stops must be 0 or 1")
+    label_of = numbers["label_of"]
     if label_of.min(initial=0) < 0 or label_of.max(initial=0) >= len(labels):
         raise ValueError(f"states.label_of: a state has none of the {len(labels)} labels")
-    flags = {name: arrays[name].astype(bool) for name in FLAGS}
-    numbers = {name: arrays[name] for name in NUMBERS}
+    flags = {name: flag.astype(bool) for name, flag in flags.items()}
     return StateSpace(n_states=len(label_of), **numbers, **flags, names=tuple(labels))

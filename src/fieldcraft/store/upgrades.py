@@ -1,6 +1,6 @@
-"""Older model files brought to today's format, step by step.
+"""Converts model files of older formats, step by step.
 
-1 -> 2  attribute tables are stored ready to use, features in order (features/packed.py); settings in groups
+1 -> 2  attribute tables are stored ready to use, features sorted (features/packed.py); settings in groups
 2 -> 3  the index names its layout, since the states of a model need not be its labels
 """
 
@@ -19,11 +19,11 @@ from fieldcraft.store.files import FORMAT
 
 Arrays = dict[str, NDArray[Any]]
 Model = tuple[dict[str, Any], Arrays]
-MOST_BUCKETS = 1 << 21  # of a hashed model in format 1, which does not hold an array of them
+MOST_BUCKETS = 1 << 21  # of a hashed model in format 1, which does not contain an array of them
 
 
 def upgrade(header: dict[str, Any], arrays: Arrays) -> Model:
-    """Header and arrays of a model in today's format."""
+    """Header and arrays of a model in the current format."""
     while header["format"] < FORMAT:
         header, arrays = UPGRADES[header["format"]](header, arrays)
     return header, arrays
@@ -32,12 +32,13 @@ def upgrade(header: dict[str, Any], arrays: Arrays) -> Model:
 def _from_1(header: dict[str, Any], arrays: Arrays) -> Model:
     n = len(arrays["weights"])
     blank = np.zeros(n, np.int32)
-    columns = {name: np.array(arrays.get(f"index.{name}", blank)) for name in COLUMNS}
+    columns: dict[str, Any] = {name: np.array(arrays.get(f"index.{name}", blank)) for name in COLUMNS}
+    labels = np.stack([columns.pop("previous"), columns.pop("label")]).T
     windows = arrays["index.windows"]
     n_attributes = int(header["n_attributes"])
     if n_attributes > max(MOST_BUCKETS, sum(map(len, arrays.values()))):
-        raise ValueError(f"{n_attributes} attributes are not there")
-    index = FeatureIndex.from_columns(**columns, windows=windows, n_attributes=n_attributes)
+        raise ValueError(f"{n_attributes} attributes do not exist")
+    index = FeatureIndex(**columns, labels=labels, windows=windows, n_attributes=n_attributes)
     packed = PackedIndex.of(index, len(header["labels"]))
     counted = "index.count" in arrays
     raised = {f"index.{k}": v for k, v in packed.to_file(counts=counted).items()}
@@ -81,7 +82,7 @@ def _templates_from_1(tables: Arrays, n_templates: int) -> Arrays:
 
 
 def _strings_from_1(tables: Arrays) -> Arrays:
-    """One table of keys after the other, each with offsets of its own."""
+    """Tables of keys, one after the other, each with its offsets."""
     data, starts, bounds = tables["string_bytes"], tables["string_starts"], tables["string_tables"]
     local = [(starts[a : b + 1] - starts[a]).astype(np.uint32) for a, b in zip(bounds[:-1], bounds[1:])]
     edges = starts[bounds]  # [tables + 1] where the bytes of each begin

@@ -132,7 +132,7 @@ def test_whole_numbers_become_strings():
             "row 1 has no sequence id",
         ),
         (lambda: fc.read({"i": [1], "w": [float("nan")]}, sequence="i"), "row 0, 'w': .* missing"),
-        (lambda: fc.read({"i": [1], "w": [0.5]}, sequence="i"), "row 0, 'w': 0.5 is no string"),
+        (lambda: fc.read({"i": [1], "w": [0.5]}, sequence="i"), "row 0, 'w': 0.5 is not a string"),
         (lambda: fc.read({"i": [1], "w": ["a", "b"]}, sequence="w"), "'i' has 1 rows where 2 were"),
         (lambda: fc.read(pd.DataFrame([["a"]]), sequence=None), "column 0 of the table"),
         (lambda: fc.read({"w": [["a"]], "l": [["X", "Y"]]}, label="l"), "row 0: .* 2 tokens"),

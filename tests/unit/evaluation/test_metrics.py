@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fieldcraft.evaluation as evaluation
 from fieldcraft.errors import InputError
-from fieldcraft.evaluation import (
+from fieldcraft.evaluation import metrics as evaluation
+from fieldcraft.evaluation.metrics import (
     METRICS,
     Metric,
     SpanScorer,

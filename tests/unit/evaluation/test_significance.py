@@ -180,7 +180,7 @@ def test_what_is_refused() -> None:
             lambda: fc.compare(gold, [["A"], ["A"]], gold),
             "a: sequence 1: 1 predicted labels where gold has 2",
         ),
-        (lambda: fc.compare(gold, gold, gold, metric="span_macro_f"), "no quotient of sums"),
+        (lambda: fc.compare(gold, gold, gold, metric="span_macro_f"), "not a quotient of sums"),
         (lambda: fc.compare(gold, gold, gold, level=1.0), "level is 1.0"),
         (lambda: fc.compare(gold, gold, gold, resamples=0), "resamples is 0"),
         (lambda: fc.compare(gold, gold, gold, seed=-1), "seed is -1"),

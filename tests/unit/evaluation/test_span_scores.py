@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fieldcraft.corpus import schemes
 from fieldcraft.errors import InputError
-from fieldcraft.evaluation import SpanScorer, span_scores
+from fieldcraft.evaluation.metrics import SpanScorer, span_scores
 from oracles import conlleval
 
 IOB = ["O", "B-X", "I-X", "B-Y", "I-Y"]

@@ -138,7 +138,7 @@ def test_sum_of_sets():
             "matches(word, 3)",
             "matches takes a column and a /regular expression/ of one line, not 3",
         ),
-        ("matches(word, /(/)", "matches: /(/ is no regular expression"),
+        ("matches(word, /(/)", "matches: /(/ is not a regular expression"),
         ("lower(is_title(word))", "a word function takes one column or the value of another"),
         ("lower(first)", "a word function takes one column"),
         ("in(cities, first)", "a gazetteer is matched over a plain column"),

@@ -152,7 +152,7 @@ def test_bags_over_different_columns_are_refused(text):
         ("wapiti", 'u:%x[0,0,"a"]', "%x takes row and column"),
         ("wapiti", "u:%x[*1,0]", "a row read from a column is not supported"),
         ("wapiti", "u:%x[@0,0]", "tokens are counted from 1"),
-        ("wapiti", 'u:%t[0,0,"a**"]', "is no regular expression of Wapiti's"),
+        ("wapiti", 'u:%t[0,0,"a**"]', "is not a regular expression of Wapiti's"),
     ],
 )
 def test_refusals(format, text, message):

@@ -101,7 +101,7 @@ REFUSED: dict[str, tuple[dict[str, Any], Any, str]] = {
         [["D", [], "V"], *Y[1:]],
         r"token 1: label \[\] is an empty set of candidates; use",
     ),
-    "a number in a set": (TOLD, [["D", {1}, "V"], *Y[1:]], "holds a int; candidates are strings: use str"),
+    "a number in a set": (TOLD, [["D", {1}, "V"], *Y[1:]], "has a int; candidates are strings: use str"),
     "a dict": (TOLD, [["D", {"N": 1}, "V"], *Y[1:]], "is a dict; labels are strings: use str"),
     "undeclared candidate": (
         {**TOLD, "labels": ["D", "N"]},

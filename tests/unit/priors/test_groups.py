@@ -40,8 +40,9 @@ ROWS = [
 
 
 def index_of(rows: list[tuple[int, ...]]) -> FeatureIndex:
-    columns = np.array(rows, np.int32).T
-    return FeatureIndex.from_columns(*columns, windows=np.zeros((3, 2), np.int32), n_attributes=4)
+    attribute, previous, label, *others = np.array(rows, np.int32).T
+    labels = np.stack([previous, label]).T
+    return FeatureIndex(attribute, labels, *others, windows=np.zeros((3, 2), np.int32), n_attributes=4)
 
 
 INDEX = index_of(ROWS)

@@ -77,7 +77,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, MemoryError])
-@pytest.mark.parametrize("step", ["os.fsync", "os.chmod", "os.replace"])
+@pytest.mark.parametrize("step", ["os.fsync", "os.replace"])
 def test_an_error_in_the_midst(
     step: str, error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +150,7 @@ def test_a_pipe_or_device_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="is a folder or a device"):
         fitted().save(pipe)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    with pytest.raises(ModelFileError, match="it is no regular file"):
+    with pytest.raises(ModelFileError, match="it is not a regular file"):
         fc.load(pipe)
     with pytest.raises(ModelFileError, match="is a folder or a device"):
         fitted().save("/dev/full")

@@ -20,8 +20,9 @@ def make(rows: list[tuple[int, int, int]], n_attributes: int, seed: int) -> Feat
     draw = np.random.default_rng(seed)
     count = draw.choice([0, 1, 254, 255, 256, 2**31 - 1], len(rows)).astype(np.int32)
     template = np.where(attribute >= 0, attribute % 2, -1).astype(np.int32)
-    columns = [np.ascontiguousarray(c) for c in (attribute, previous, label, template, count, count[::-1])]
-    return FeatureIndex.from_columns(*columns, WINDOWS, n_attributes)
+    labels = np.stack([previous, label]).T
+    columns = [np.ascontiguousarray(c) for c in (template, count, count[::-1])]
+    return FeatureIndex(np.ascontiguousarray(attribute), labels, *columns, WINDOWS, n_attributes)
 
 
 def check(index: FeatureIndex, n_states: int) -> None:

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from fieldcraft import _core
 from fieldcraft.design import Design, build_design, native_columns, native_tokens
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.features.free import FreeFeatures
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import encode_labels
 from fieldcraft.priors import Prior
 from fieldcraft.problems import build

@@ -9,7 +9,7 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft.design import Design, build_design
-from fieldcraft.features.free import FreeFeatures
+from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import encode_partial
 from fieldcraft.objectives import MarginalLikelihood
 from fieldcraft.optimisers.loop import Control, Loop

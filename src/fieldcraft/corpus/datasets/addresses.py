@@ -18,34 +18,16 @@ from random import Random
 from fieldcraft.corpus import Corpus, Sequence
 from fieldcraft.corpus.datasets import address_rules as near
 from fieldcraft.corpus.datasets import address_rules_abroad as abroad
-from fieldcraft.corpus.datasets.grammar import Rules, expand
+from fieldcraft.corpus.datasets.grammar import Rules, expand, labels_of
 from fieldcraft.errors import InputError
 
-FIELDS = (
-    "recipient",
-    "house_number",
-    "street",
-    "unit",
-    "po_box",
-    "city",
-    "region",
-    "postcode",
-    "country",
+FIELDS = ["recipient", "house_number", "street", "unit", "po_box", "city", "region", "postcode", "country"]
+_ENGLISH = (near.UNITED_STATES, near.UNITED_STATES, near.UNITED_KINGDOM, near.UNITED_KINGDOM, near.CANADA)
+_OTHERS = (abroad.GERMANY, abroad.FRANCE, abroad.NETHERLANDS, abroad.SPAIN, abroad.ITALY, abroad.JAPAN)
+COUNTRIES: tuple[Rules, ...] = (  # those that are listed twice are twice as frequent
+    *({**near.SHARED, **near.ENGLISH, **country} for country in _ENGLISH),
+    *({**near.SHARED, **country} for country in _OTHERS),
 )
-
-COUNTRIES: tuple[Rules, ...] = (
-    {**near.SHARED, **near.ENGLISH, **near.UNITED_STATES},
-    {**near.SHARED, **near.ENGLISH, **near.UNITED_STATES},
-    {**near.SHARED, **near.ENGLISH, **near.UNITED_KINGDOM},
-    {**near.SHARED, **near.ENGLISH, **near.UNITED_KINGDOM},
-    {**near.SHARED, **near.ENGLISH, **near.CANADA},
-    {**near.SHARED, **abroad.GERMANY},
-    {**near.SHARED, **abroad.FRANCE},
-    {**near.SHARED, **abroad.NETHERLANDS},
-    {**near.SHARED, **abroad.SPAIN},
-    {**near.SHARED, **abroad.ITALY},
-    {**near.SHARED, **abroad.JAPAN},
-)  # the first two come twice: they are twice as frequent
 
 # How often a comma of the layout is written, and how an address is cased: one is drawn each.
 _COMMA_RATES = (1.0, 0.7, 0.3, 0.0, 0.0)
@@ -77,15 +59,9 @@ def _address(rng: Random) -> Sequence:
     labels: list[str] = []
     for field, tokens in parts:
         words += tokens
-        labels += _labels(field, len(tokens))
+        labels += labels_of(field, len(tokens))
     _mistype(words, rng)
     return Sequence({"word": [*map(rng.choice(_CASINGS), words)]}, labels)
-
-
-def _labels(field: str, n_tokens: int) -> list[str]:
-    if not field:
-        return ["O"] * n_tokens
-    return [f"B-{field}"] + [f"I-{field}"] * (n_tokens - 1)
 
 
 def _parts(rules: Rules, rng: Random) -> list[_Part]:
@@ -121,7 +97,7 @@ def _place(rules: Rules, rng: Random) -> dict[str, str]:
 
 
 def _punctuated(parts: list[_Part], comma_rate: float, rng: Random) -> list[_Part]:
-    """Keep a comma only between two parts, at the given rate."""
+    """Keep a comma only between two parts, with probability `comma_rate`."""
     kept: list[_Part] = []
     waiting = False
     for part in parts:

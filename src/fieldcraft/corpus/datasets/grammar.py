@@ -5,8 +5,8 @@
 
 A grammar is written as text, `name = alternative | alternative`, and a line that starts with `|`
 goes on with the rule above it. An alternative that is written twice is twice as likely. Only
-`choice` and `randrange` of a seeded `random.Random` are called; they give the same in every
-version of Python.
+`choice` and `randrange` of a seeded `random.Random` are called; their results are the same in
+every version of Python.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ def expand(text: str, rules: Rules, rng: Random) -> str:
         elif placeholder:
             out.append(_PLACEHOLDERS[placeholder](rng))
     return "".join(out)
+
+
+def labels_of(field: str, n_tokens: int) -> list[str]:
+    """IOB2 labels of a field's tokens; O for the empty field."""
+    return [f"B-{field}"] + [f"I-{field}"] * (n_tokens - 1) if field else ["O"] * n_tokens
 
 
 @lru_cache(maxsize=8192)

@@ -18,7 +18,7 @@ from random import Random
 from typing import NamedTuple
 
 from fieldcraft.corpus import Corpus, Sequence
-from fieldcraft.corpus.datasets.grammar import expand
+from fieldcraft.corpus.datasets.grammar import expand, labels_of
 from fieldcraft.corpus.datasets.seminar_rules import SEMINARS
 from fieldcraft.errors import InputError
 
@@ -32,7 +32,7 @@ class _Forms(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    label: str  # "" for what is not asked for
+    label: str  # "" for O
     forms: tuple[str, ...]  # ways to write it, tokens separated by blanks
 
 
@@ -91,11 +91,7 @@ def _write(token: str, facts: _Facts, words: list[str], labels: list[str], rng: 
     mention = rng.choice(facts[token[1:-1]])
     tokens = rng.choice(mention.forms).split()
     words += tokens
-    rest = len(tokens) - 1
-    if mention.label:
-        labels += [f"B-{mention.label}"] + [f"I-{mention.label}"] * rest
-    else:
-        labels += ["O"] * (rest + 1)
+    labels += labels_of(mention.label, len(tokens))
 
 
 def _facts(rng: Random) -> _Facts:

@@ -18,7 +18,7 @@ def split(corpus: Corpus, fraction: float = 0.8, seed: int = 0) -> tuple[Corpus,
     """
     if not 0.0 <= fraction <= 1.0:
         raise InputError(f"split: fraction must lie between 0 and 1; got {fraction}")
-    places = list(range(len(corpus)))
-    Random(seed).shuffle(places)
+    positions = list(range(len(corpus)))
+    Random(seed).shuffle(positions)
     cut = round(fraction * len(corpus))
-    return corpus[sorted(places[:cut])], corpus[sorted(places[cut:])]
+    return corpus[sorted(positions[:cut])], corpus[sorted(positions[cut:])]

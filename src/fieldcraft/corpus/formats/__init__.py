@@ -13,7 +13,7 @@ from fieldcraft.errors import CorpusError
 
 
 class Format(NamedTuple):
-    """A reader, a writer, the extensions that stand for it and the options it knows."""
+    """A reader, a writer, their file extensions and options."""
 
     read: Callable[[Batches, ReadJob], Iterator[Sequence]]
     write: Callable[[Iterable[Row], WritePlan], Iterator[str]]
@@ -38,12 +38,12 @@ def by_name(name: str) -> Format:
 
 
 def by_extension(extension: str) -> str | None:
-    """The format that an extension (`conllu`) stands for."""
+    """The format of an extension (`conllu`)."""
     return next((name for name, row in FORMATS.items() if extension in row.extensions), None)
 
 
 def by_content(lines: Iterable[str]) -> str:
-    """The format that the first non-blank line looks like; attribute files cannot be told."""
+    """The format that the first non-blank line looks like; attribute files are not detected."""
     first = next((line.rstrip(" \t\r") for line in lines if line.strip()), "")
     if first.startswith("{") and first.endswith("}"):
         return "jsonl"

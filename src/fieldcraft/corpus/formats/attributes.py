@@ -1,14 +1,14 @@
-"""Attribute files as CRFsuite reads them: a label, then attributes, parted by tabs.
+"""Attribute files as CRFsuite reads them: a label, then attributes, separated by tabs.
 
     @weight:2
     B-LOC <TAB> word=Rome <TAB> length:4
     O <TAB> word=fell
 
-An attribute is `name` (value 1) or `name:value`; `\\:` and `\\\\` stand for a colon and a
-backslash in a name or label. `@weight:v`, before a label or on a line of its own, is the weight of
+An attribute is `name` (value 1) or `name:value`; `\\:` and `\\\\` denote a colon and a
+backslash in a name or label. `@weight:v`, before a label or on a separate line, is the weight of
 the sequence. An attribute that occurs twice in a token counts twice, so its values are added.
-The attributes land in `Sequence.attributes`, one dict per token; there are no columns. On writing,
-predictions take the place of the label.
+The attributes are stored in `Sequence.attributes`, one dict per token; there are no columns. On writing,
+predictions replace the label.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _parted(field: str, number: int, job: ReadJob) -> tuple[str, float]:
     except ValueError:
         raise job.source.error(
             number,
-            f"attribute {field!r}: {value!r} is no number; write a colon within a name as \\:",
+            f"attribute {field!r}: {value!r} is not a number; write a colon within a name as \\:",
         ) from None
 
 
@@ -106,7 +106,7 @@ def _label(text: str, plan: WritePlan, sequence: int) -> str:
 
 def _escape(text: str, plan: WritePlan, sequence: int) -> str:
     if not text or any(end in text for end in "\t\r\n"):
-        raise plan.error(sequence, f"{text!r} cannot stand in an attribute file; rename it")
+        raise plan.error(sequence, f"{text!r} cannot be written to an attribute file; rename it")
     return text.replace("\\", "\\\\").replace(":", "\\:")
 
 

@@ -5,11 +5,11 @@
 
     -DOCSTART- -X- O
 
-`separator`: `blank` (runs of blanks and tabs), `tab` (one tab; fields may hold blanks and may
+`separator`: `blank` (runs of blanks and tabs), `tab` (one tab; fields may contain blanks and may
 be empty), `auto` (tab if the first line has one), or another single character (read, not
 written). `docstart`: `skip` drops lines that open with -DOCSTART- (they still end a sequence),
 `keep` reads them as tokens. `comment`: lines with this prefix are dropped.
-Hazard: only the blank and the tab part fields; no-break and ideographic spaces belong to tokens.
+Hazard: only the blank and the tab separate fields; no-break and ideographic spaces belong to tokens.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def write(rows: Iterable[Row], plan: WritePlan) -> Iterator[str]:
     for index, (_, values) in zip(count(), rows):
         columns = [values[name] for name in plan.fields]
         if not columns or not columns[0]:
-            raise plan.error(index, "is empty, which column files cannot hold; write jsonl")
+            raise plan.error(index, "is empty, which column files cannot represent; write jsonl")
         text = "\n".join(map(joint.join, zip(*columns)))
         if _suspicious(text, columns, joint):
             for name, column in zip(plan.fields, columns):
@@ -138,10 +138,10 @@ def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
                 start = end + 1
 
 
-def _separator(given: str, first: str) -> str:
-    if given == "auto":
+def _separator(separator: str, first: str) -> str:
+    if separator == "auto":
         return "tab" if "\t" in first.rstrip(" \t\r") else "blank"
-    return given
+    return separator
 
 
 def _splitter(separator: str) -> Callable[[str], list[str]]:
@@ -167,5 +167,5 @@ def _unwritable(
     remedy = "write with separator='tab'" if plan.separator == "blank" else "write jsonl"
     return plan.error(
         sequence,
-        f"token {token}: {name} {value!r} cannot stand in columns parted by {plan.separator}s; {remedy}",
+        f"token {token}: {name} {value!r} cannot be written with separator={plan.separator!r}; {remedy}",
     )

@@ -1,7 +1,7 @@
-"""CoNLL-U: ten columns parted by tabs, comments before each sentence.
+"""CoNLL-U: ten columns separated by tabs, comments before each sentence.
 
 Lines of multiword tokens (id `3-4`) and empty nodes (id `5.1`) are skipped: they are no words.
-`columns=` keeps some of the ten. Comments go to `Sequence.info["comments"]` and are written
+`columns=` keeps some of the ten. Comments are stored in `Sequence.info["comments"]` and are written
 back; skipped lines are not. Predictions are written in place of the label column, since the
 format has no room for an eleventh.
 """

@@ -1,4 +1,4 @@
-"""What a format's reader and writer are told, and what a reader tells back.
+"""The arguments of a format's reader and writer, and functions that readers share.
 
 A reader is a function `read(batches, job) -> Iterator[Sequence]`; it sets `job.layout` before its
 first sequence. A writer is a function `write(rows, plan) -> Iterator[str]`, rows being one dict of
@@ -53,7 +53,7 @@ class WritePlan:
 def blocks(batches: Batches, *, comment: str | None) -> Iterator[Block]:
     """Lines between blank lines, with their numbers; lines that open with `comment` are dropped.
 
-    A line is blank if it holds only blanks, tabs and carriage returns.
+    A line is blank if it contains only blanks, tabs and carriage returns.
     """
     lines: list[str] = []
     numbers: list[int] = []

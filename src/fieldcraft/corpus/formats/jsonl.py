@@ -2,9 +2,9 @@
 
     {"id": "a7", "word": ["Rome", "fell"], "ner": ["B-LOC", "O"]}
 
-Without `columns=` every key of the first object that holds an array of strings (or whole numbers)
-is a column, and the other objects must have it too. `attributes` may hold one object of numbers per
-token and `weight` a number. Everything else goes to `Sequence.info` and is written back.
+Without `columns=` every key of the first object with an array of strings (or whole numbers)
+is a column, and the other objects must have it too. `attributes` may have one object of numbers per
+token and `weight` a number. Everything else is stored in `Sequence.info` and is written back.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _sequence(record: dict[str, Any], layout: Layout, where: str) -> Sequence:
     for name in (*layout.observed, *layout.labels):
         strings = _strings(record.pop(name, None))
         if strings is None:
-            raise CorpusError(f"{where}: {name!r} is missing or is no array of strings; give one")
+            raise CorpusError(f"{where}: {name!r} is missing or not an array of strings; give one")
         values[name] = strings
     sequence = Sequence(layout.columns_of(values), layout.labels_of(values))
     if ATTRIBUTES in record:
@@ -83,7 +83,7 @@ def _weight(value: float, where: str) -> float:
 
 
 def _strings(value: Any) -> list[str] | None:
-    """The array with whole numbers spelled out; None if it holds anything else."""
+    """The array with whole numbers spelled out; None if it has other items."""
     if not isinstance(value, list):
         return None
     if all(type(item) is str for item in value):
@@ -96,5 +96,5 @@ def _attributes(value: Any, where: str) -> list[dict[str, float]]:
         return [{name: float(number) for name, number in token.items()} for token in value]
     except (TypeError, ValueError, AttributeError, OverflowError):
         raise CorpusError(
-            f"{where}: 'attributes' is no array of objects of numbers; give one object per token"
+            f"{where}: 'attributes' is not an array of objects of numbers; give one object per token"
         ) from None

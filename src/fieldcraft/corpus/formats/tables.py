@@ -1,7 +1,7 @@
 """Tables in memory: a pandas DataFrame, an Arrow table, a dict of lists.
 
-one row per token      with `sequence=`, the column that tells sequences apart; rows of one
-                       sequence stand together
+one row per token      with `sequence=`, the column with the sequences' ids; rows of one
+                       sequence are adjacent
 one row per sequence   without it; every cell is then a list of strings
 """
 
@@ -88,16 +88,16 @@ def _from_tokens(cells: dict[str, list[Any]], ids: list[Any], layout: Layout, wh
 def _from_lists(cells: dict[str, list[Any]], layout: Layout, where: str) -> list[Sequence]:
     sequences = []
     for row, record in enumerate(zip(*cells.values())):
-        place = f"{where}: row {row}"
+        at_row = f"{where}: row {row}"
         part = {}
         for name, cell in zip(cells, record):
             if isinstance(cell, (str, bytes)) or not isinstance(cell, Iterable):
                 raise CorpusError(
-                    f"{place}, {name!r}: {cell!r} is no list of strings; pass sequence= the column "
+                    f"{at_row}, {name!r}: {cell!r} is not a list of strings; pass sequence= the column "
                     "with sequence ids if each row is a token"
                 )
-            part[name] = [_string(item, f"{place}, {name!r}") for item in cell]
-        sequences.append(Sequence(layout.columns_of(part), layout.labels_of(part)).check(place))
+            part[name] = [_string(item, f"{at_row}, {name!r}") for item in cell]
+        sequences.append(Sequence(layout.columns_of(part), layout.labels_of(part)).check(at_row))
     return sequences
 
 
@@ -106,7 +106,7 @@ def _names(table: Any) -> list[str]:
     names = names or list(getattr(table, "column_names", None) or table.columns)
     for name in names:
         if not isinstance(name, str):
-            raise CorpusError(f"column {name!r} of the table is no string; rename it")
+            raise CorpusError(f"column {name!r} of the table is not a string; rename it")
     return names
 
 
@@ -124,7 +124,7 @@ def _string(cell: Any, where: str) -> str:
     if _is_missing(cell):
         raise CorpusError(f"{where}: the cell is missing; fill it in (a file's 'NA' may be a word)")
     if type(cell) is bool or not hasattr(cell, "__index__"):
-        raise CorpusError(f"{where}: {cell!r} is no string; convert the column to strings")
+        raise CorpusError(f"{where}: {cell!r} is not a string; convert the column to strings")
     return str(cell)
 
 

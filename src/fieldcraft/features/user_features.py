@@ -8,7 +8,7 @@ An item (token) is a str, a list or set of str, or a dict of name -> str | bool 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,29 +17,28 @@ from fieldcraft import _core
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.stored import as_stored
+from fieldcraft.features.terms import Template, Term
 
 _ARRAYS = {"names": np.uint8, "starts": np.uint32, "slots": np.uint32}
 
 
-class FreeTemplate(NamedTuple):
-    """What the feature index shows in place of a template."""
-
-    name: str
-    window: tuple[int, int]
-    part: str
+# The feature index needs templates: one for node features, one for edge features.
+NAMES = {"features": "node", "edges": "edge"}
+TEMPLATES = [Template((Term("constant"),), part, source=name) for name, part in NAMES.items()]
 
 
 class FreeFeatures:
-    """Encoder of free features.
+    """Encoder of features that users compute.
 
     Parameters
     ----------
-    hash_size : attributes are hashed into that many ids instead of being remembered; None remembers
-    edge_prefix : attributes whose name begins with it are seen together with the label pair
+    hash_size : attributes are hashed into this many ids instead of being stored in a table; None for a table
+    edge_prefix : attributes whose name begins with it are combined with pairs of labels
     """
 
     kind = "free"
     edge_bias = True
+    templates = TEMPLATES
 
     def __init__(self, *, hash_size: int | None = None, edge_prefix: str | None = None) -> None:
         whole = hash_size is None or isinstance(hash_size, (int, np.integer))
@@ -64,11 +63,6 @@ class FreeFeatures:
             return np.zeros(self.n_attributes, np.int32)
         names = (self._table.name(i) for i in range(self.n_attributes))
         return np.array([name.startswith(self.edge_prefix) for name in names], np.int32)
-
-    @property
-    def templates(self) -> list[FreeTemplate]:
-        """Two pseudo-templates, so that all encoders look alike: node features, edge features."""
-        return [FreeTemplate("features", (0, 0), "node"), FreeTemplate("edges", (0, 0), "edge")]
 
     def attribute_text(self, ids: Iterable[int]) -> list[str]:
         """The names of attributes."""
@@ -113,20 +107,20 @@ class FreeFeatures:
         )
 
     def keep(self, ids: NDArray[np.int64]) -> FreeFeatures:
-        """An encoder that knows only those attributes, numbered anew in their order."""
+        """An encoder with only these attributes, renumbered in this order."""
         kept = FreeFeatures(hash_size=self.hash_size, edge_prefix=self.edge_prefix)
         kept._table = self._table.keep(ids)
         return kept
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file keeps: settings and arrays."""
+        """The content of a model file: settings and arrays."""
         names, starts, slots = self._table.state()
         header = {"hash_size": self.hash_size, "edge_prefix": self.edge_prefix}
         return header, {"names": names, "starts": starts, "slots": slots}
 
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FreeFeatures:
-        """The encoder that ``state`` described."""
+        """The encoder from the output of ``state``."""
         encoder = cls(hash_size=header["hash_size"], edge_prefix=header["edge_prefix"])
         names, starts, slots = (as_stored(arrays, name, kind) for name, kind in _ARRAYS.items())
         encoder._table = _core.AttributeTable.restore(names, starts, slots, header["hash_size"] or 0)

@@ -1,9 +1,9 @@
-"""Unsupported features worth their room: label configurations that a young model holds likely.
+"""Selects unsupported features: label configurations that a briefly trained model considers probable.
 
-A feature that training never shows can only lower the score of wrong labelings. That matters where they
-are likely: features (attribute, y) with p(y_t = y | x) > p at some position t of the attribute, and likewise
-pairs of labels, with an attribute or without. Their count is 0; they are appended, so that weights keep
-their places.
+A feature that does not occur in the training data can only lower the score of wrong labellings. That matters
+where these are probable: features (attribute, y) with p(y_t = y | x) > p at some position t of the attribute,
+and likewise pairs of labels, with an attribute or without. Their count is 0; they are appended, so that
+weights keep their positions.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ def with_likely_features(
     )
     observed = attribute >= 0
     template = np.where(observed, of_attribute[attribute], -1) if len(of_attribute) else attribute
-    fresh = FeatureIndex.from_columns(
+    fresh = FeatureIndex(
         attribute,
-        previous,
-        label,
+        np.stack([previous, label]).T,
         template.astype(np.int32),
         np.zeros(len(label), np.int32),
         _families(design.encoded, on_edge)[attribute],
@@ -49,11 +48,11 @@ def with_likely_features(
 
 
 def _families(encoded: Encoded, on_edge: NDArray[np.uint8]) -> Ints:
-    """[A + 1] positions where each attribute holds, and at last those that have one before them."""
+    """[A + 1] the number of positions of each attribute; last, the number of positions with a predecessor."""
     begins = np.zeros(len(encoded.token_ptr) - 1, bool)
     begins[encoded.offsets[:-1][np.diff(encoded.offsets) > 0]] = True
     token = np.repeat(np.arange(len(begins)), np.diff(encoded.token_ptr))
-    counted = ~(begins[token] & (on_edge[encoded.attributes] > 0))  # no step leads to a first token
+    counted = ~(begins[token] & (on_edge[encoded.attributes] > 0))  # a first token has no transition
     families = np.bincount(encoded.attributes[counted], minlength=len(on_edge) + 1)
     families[-1] = np.count_nonzero(~begins)
     return families.astype(np.int32)

@@ -1,8 +1,8 @@
-"""What users hand over as sequences, turned into columns of lists.
+"""Converts the sequences that users pass to lists of columns.
 
 A sequence is an object with ``.columns`` (a Corpus is a list of them), a dict of columns, or a list
 of tokens; a token is a dict, a tuple in the order of the templates' columns, or a plain string
-where there is one column. Out: ``columns[c][i]``, the list of strings of column c in sequence i.
+if there is one column. Returns ``columns[c][i]``, the list of strings of column c in sequence i.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class RowReader:
 
     def _from_mapping(self, columns: Mapping[Any, Any], i: int) -> list[list[str]]:
         keys = list(columns) if self.templates.positional else []
-        found = []
+        read = []
         for name in self.names:
             key = keys[int(name)] if keys and int(name) < len(keys) else name
             if key not in columns:
-                raise _missing(name, i, list(map(str, columns)))
+                raise _missing(name, i, columns)
             words = columns[key]
-            found.append(words if isinstance(words, list) else list(words))
-        return found
+            read.append(words if isinstance(words, list) else list(words))
+        return read
 
     def _from_tokens(self, tokens: list[Any], i: int) -> list[list[str]]:
         readers: dict[type, Callable[[list[Any], int], list[list[str]]]] = {
@@ -87,7 +87,8 @@ class RowReader:
             return [[token[name] for token in tokens] for name in self.names]
         except (KeyError, TypeError, IndexError):
             t, name = self._first_gap(tokens)
-            raise _missing(name, i, _keys(tokens[t]), t) from None
+            known = tokens[t] if isinstance(tokens[t], Mapping) else [type(tokens[t]).__name__]
+            raise _missing(name, i, known, t) from None
 
     def _first_gap(self, tokens: list[Any]) -> tuple[int, str]:
         for t, token in enumerate(tokens):
@@ -97,18 +98,14 @@ class RowReader:
         return 0, self.names[0]
 
     def _from_tuples(self, tokens: list[Any], i: int) -> list[list[str]]:
-        places = self._places()
-        width = max(places) + 1
-        exact = not self.templates.positional and self.templates.declared_columns is None
+        positional, columns = self.templates.positional, self.templates.columns
+        positions = [int(name) if positional else columns.index(name) for name in self.names]
+        width = max(positions) + 1
+        exact = not positional and self.templates.declared_columns is None
         for t, token in enumerate(tokens):
             if not isinstance(token, (tuple, list)) or len(token) < width or (exact and len(token) > width):
                 raise self._bad_width(token, i, t)
-        return [[token[place] for token in tokens] for place in places]
-
-    def _places(self) -> list[int]:
-        if self.templates.positional:
-            return [int(name) for name in self.names]
-        return [self.templates.columns.index(name) for name in self.names]
+        return [[token[position] for token in tokens] for position in positions]
 
     def _bad_width(self, token: Any, i: int, t: int) -> InputError:
         given = f"{len(token)} values" if isinstance(token, (tuple, list)) else type(token).__name__
@@ -119,14 +116,10 @@ class RowReader:
         )
 
 
-def _keys(token: Any) -> list[str]:
-    return list(map(str, token)) if isinstance(token, Mapping) else [type(token).__name__]
-
-
-def _missing(name: str, i: int, given: list[str], t: int | None = None) -> InputError:
-    place = f"sequence {i}" if t is None else f"sequence {i}, token {t}"
+def _missing(name: str, i: int, known: Iterable[Any], t: int | None = None) -> InputError:
+    where = f"sequence {i}" if t is None else f"sequence {i}, token {t}"
     return InputError(
-        f"{place}: the templates look at column {name!r}, which is not there "
-        f"(given: {', '.join(given)}); "
+        f"{where}: the templates look at column {name!r}, which is not there (given: "
+        f"{', '.join(map(str, known))}); "
         "name the columns when reading the corpus, or change the templates"
     )

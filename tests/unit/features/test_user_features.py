@@ -12,7 +12,7 @@ from scipy import sparse
 
 from fieldcraft import LBFGS, ChainCRF
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.features.free import FreeFeatures
+from fieldcraft.features.user_features import FreeFeatures
 
 
 def read(items: Any, encoder: FreeFeatures | None = None, *, grow: bool = True) -> list[dict[str, float]]:
