@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fieldcraft.cli.options import READING, WRITING, Jobs, Metric, Quiet, Reading, Seed
-from fieldcraft.cli.train import LEARNS, STOPS, Looks, PartialLabels
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, in_writing
+from fieldcraft.cli.train import Looks, PartialLabels, in_learning, in_stopping
 
 if TYPE_CHECKING:
     from fieldcraft.tuning.results import BakeOff
@@ -25,36 +25,25 @@ class Entrants:
 
     entry: Annotated[
         list[str] | None,
-        typer.Option(
+        in_learning(
             metavar="[OBJECTIVE/]OPTIMISER[/PRIOR]",
             help="One way to train, e.g. lbfgs, margin/frank_wolfe or sgd:seed=3/laplacian:scale=1; "
             "again for more. All optimisers by default.",
-            rich_help_panel=LEARNS,
         ),
     ] = None
     optimisers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES", help="Entries by name, with commas between them.", rich_help_panel=LEARNS
-        ),
+        str | None, in_learning(metavar="NAMES", help="Entries by name, with commas between them.")
     ] = None
     prior: Annotated[
         str,
-        typer.Option(
-            metavar="PRIOR",
-            help="Of entries that name none, e.g. gaussian:variance=0.5, laplacian or none.",
-            rich_help_panel=LEARNS,
+        in_learning(
+            metavar="PRIOR", help="Of entries that name none, e.g. gaussian:variance=0.5, laplacian or none."
         ),
     ] = "gaussian"
     epochs: Annotated[
-        int | None,
-        typer.Option(
-            "--epochs", "--max-iterations", min=0, help="Iterations per entry.", rich_help_panel=STOPS
-        ),
+        int | None, in_stopping("--epochs", "--max-iterations", min=0, help="Iterations per entry.")
     ] = None
-    max_seconds: Annotated[
-        float, typer.Option(min=0, help="Of training per entry.", rich_help_panel=STOPS)
-    ] = 900.0
+    max_seconds: Annotated[float, in_stopping(min=0, help="Of training per entry.")] = 900.0
 
     def names(self) -> list[str] | None:
         """The entries; None for all."""
@@ -67,23 +56,12 @@ class Kept:
     """Files besides the table on standard output."""
 
     json: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Everything, each iteration too; - instead of the table.",
-            rich_help_panel=WRITING,
-        ),
+        str | None, in_writing(metavar="FILE", help="Everything, each iteration too; - instead of the table.")
     ] = None
     markdown: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="The table in Markdown; - instead of the table.", rich_help_panel=WRITING
-        ),
+        str | None, in_writing(metavar="FILE", help="The table in Markdown; - instead of the table.")
     ] = None
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.png", help="Draw score against seconds.", rich_help_panel=WRITING),
-    ] = None
+    plot: Annotated[str | None, in_writing(metavar="FILE.png", help="Draw score against seconds.")] = None
 
     def files(self) -> list[str]:
         """Those that are to be written."""
@@ -93,12 +71,7 @@ class Kept:
 def bake_off(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
-    dev: Annotated[
-        list[str],
-        typer.Option(
-            "--dev", metavar="FILE", help="Held-out file that scores them.", rich_help_panel=READING
-        ),
-    ],
+    dev: Annotated[list[str], in_reading("--dev", metavar="FILE", help="Held-out file that scores them.")],
     reading: Reading,
     partial: PartialLabels,
     looks: Looks,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fieldcraft.cli.options import READING, Json, Metric, Quiet, Seed
+from fieldcraft.cli.options import Json, Metric, Quiet, Seed, in_reading, in_scoring
 from fieldcraft.cli.score import Delimiter, Spans
 from fieldcraft.errors import CorpusError
 
@@ -22,20 +22,12 @@ def compare(
     first: Annotated[str, typer.Argument(metavar="RUN1", help="The same tokens, labelled by one system.")],
     second: Annotated[str, typer.Argument(metavar="RUN2", help="And by another; - is standard input.")],
     *,
-    gold: Annotated[
-        int, typer.Option(help="Column of the labels in GOLD; -1 is the last.", rich_help_panel=READING)
-    ] = -1,
-    predicted: Annotated[
-        int, typer.Option(help="Column of the labels in the runs.", rich_help_panel=READING)
-    ] = -1,
+    gold: Annotated[int, in_reading(help="Column of the labels in GOLD; -1 is the last.")] = -1,
+    predicted: Annotated[int, in_reading(help="Column of the labels in the runs.")] = -1,
     delimiter: Delimiter = "auto",
     spans: Spans,
-    resamples: Annotated[
-        int, typer.Option(min=1, help="Draws of the bootstrap.", rich_help_panel="Scoring")
-    ] = 5000,
-    level: Annotated[
-        float, typer.Option(min=0.01, max=0.999, help="Of its interval.", rich_help_panel="Scoring")
-    ] = 0.95,
+    resamples: Annotated[int, in_scoring(min=1, help="Draws of the bootstrap.")] = 5000,
+    level: Annotated[float, in_scoring(min=0.01, max=0.999, help="Of its interval.")] = 0.95,
     metric: Metric = "auto",
     json: Json = False,
     seed: Seed = 0,

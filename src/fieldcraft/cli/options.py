@@ -16,7 +16,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-READING, RUNNING, WRITING = "Reading", "Running", "Writing"
+
+def panel(title: str) -> Any:
+    """``typer.Option`` for options that the help shows under ``title``."""
+    return functools.partial(typer.Option, rich_help_panel=title)
+
+
+in_reading, in_running, in_writing, in_scoring = map(panel, ["Reading", "Running", "Writing", "Scoring"])
 
 
 def named(module: str, table: str, *extra: str) -> dict[str, Any]:
@@ -56,27 +62,14 @@ class Command(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs", "-j", help="Threads; all allowed cores by default.", min=1, rich_help_panel=RUNNING
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of every random choice.", rich_help_panel=RUNNING)]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.", rich_help_panel=RUNNING)
-]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.", rich_help_panel=WRITING)]
+Jobs = Annotated[int | None, in_running("--jobs", "-j", help="Threads; all allowed cores by default.", min=1)]
+Seed = Annotated[int, in_running("--seed", help="Seed of every random choice.")]
+Quiet = Annotated[bool, in_running("--quiet", "-q", help="Say nothing but warnings and errors.")]
+Json = Annotated[bool, in_writing("--json", help="Write JSON, for programs.")]
 Output = Annotated[
-    str,
-    typer.Option(
-        "--output", "-o", help="File to write; - is standard output, .gz is packed.", rich_help_panel=WRITING
-    ),
+    str, in_writing("--output", "-o", help="File to write; - is standard output, .gz is packed.")
 ]
-Html = Annotated[
-    str | None,
-    typer.Option("--html", metavar="FILE", help="Write a web page to a file.", rich_help_panel=WRITING),
-]
+Html = Annotated[str | None, in_writing("--html", metavar="FILE", help="Write a web page to a file.")]
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model file that `train` wrote.", show_default=False)
 ]
@@ -86,10 +79,9 @@ Files = Annotated[
 ]
 Metric = Annotated[
     str | None,
-    typer.Option(
+    in_scoring(
         "--metric",
         help="Score by this metric: auto, span_f, token_accuracy …",
-        rich_help_panel="Scoring",
         **named("fieldcraft.evaluation.metrics", "METRICS", "auto"),
     ),
 ]
@@ -100,37 +92,26 @@ class Reading:
     """How files are read: the arguments of `fc.read`; None leaves a thing as it is known."""
 
     columns: Annotated[
-        str | None,
-        typer.Option(
-            help="Names of the columns, e.g. word,pos,ner.", rich_help_panel=READING, metavar="NAMES"
-        ),
+        str | None, in_reading(help="Names of the columns, e.g. word,pos,ner.", metavar="NAMES")
     ] = None
     label: Annotated[
-        str | None,
-        typer.Option(
-            help="Name of the label column; the last one by default.", rich_help_panel=READING, metavar="NAME"
-        ),
+        str | None, in_reading(help="Name of the label column; the last one by default.", metavar="NAME")
     ] = None
     format: Annotated[
         str | None,
-        typer.Option(
+        in_reading(
             help="auto, {fieldcraft.corpus.formats:FORMATS}.",
-            rich_help_panel=READING,
             **named("fieldcraft.corpus.formats", "FORMATS", "auto"),
         ),
     ] = None
     separator: Annotated[
-        str | None,
-        typer.Option(help="What parts columns: auto, blank, tab or a character.", rich_help_panel=READING),
+        str | None, in_reading(help="What parts columns: auto, blank, tab or a character.")
     ] = None
-    docstart: Annotated[
-        str | None, typer.Option(help="skip or keep -DOCSTART- lines.", rich_help_panel=READING)
-    ] = None
-    comment: Annotated[
-        str | None,
-        typer.Option(help="Drop lines that open with this.", rich_help_panel=READING, metavar="PREFIX"),
-    ] = None
-    encoding: Annotated[str | None, typer.Option(help="utf-8 by default.", rich_help_panel=READING)] = None
+    docstart: Annotated[str | None, in_reading(help="skip or keep -DOCSTART- lines.")] = None
+    comment: Annotated[str | None, in_reading(help="Drop lines that open with this.", metavar="PREFIX")] = (
+        None
+    )
+    encoding: Annotated[str | None, in_reading(help="utf-8 by default.")] = None
 
     def arguments(self) -> dict[str, Any]:
         """What was given, as arguments of `fc.read`."""

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import READING, WRITING, Jobs, Metric, Quiet, Reading, Seed, named
-from fieldcraft.cli.train import KEEPS, Keeps, Learns, Looks, PartialLabels, Stops
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, in_writing, named, panel
+from fieldcraft.cli.train import Keeps, Learns, Looks, PartialLabels, Stops, in_file
 
 EXAMPLES = [
     "fieldcraft tune train.conll --dev dev.conll --templates c0 --over variance=0.1..1000",
     "fieldcraft tune train.conll --dev dev.conll --templates c0 --over mean=0..1 -o m.fc",
     "fieldcraft tune train.conll --templates c0 --method evidence -o m.fc",
 ]
-SEARCHES = "What is searched"
+in_search = panel("What is searched")
 EVIDENCE = "evidence"
 
 
@@ -25,29 +25,23 @@ class Searches:
 
     over: Annotated[
         list[str] | None,
-        typer.Option(
+        in_search(
             metavar="NAME=FIRST..LAST",
             help="A setting of the prior between two ends, from strong to weak; or NAME=VALUE,VALUE, of "
             "templates and min_count too; again for more.",
-            rich_help_panel=SEARCHES,
         ),
     ] = None
     method: Annotated[
         str,
-        typer.Option(
+        in_search(
             help="{fieldcraft.tuning.methods:METHODS}; golden is for one range. Or evidence: the Gaussian's "
             "variance by empirical Bayes, without held-out data and --over.",
-            rich_help_panel=SEARCHES,
             **named("fieldcraft.tuning.methods", "METHODS", EVIDENCE),
         ),
     ] = "grid"
     points: Annotated[
         int,
-        typer.Option(
-            min=1,
-            help="Values of each range of a grid; else trainings in all (evidence: at most).",
-            rich_help_panel=SEARCHES,
-        ),
+        in_search(min=1, help="Values of each range of a grid; else trainings in all (evidence: at most)."),
     ] = 15
 
 
@@ -57,32 +51,22 @@ class Kept:
 
     results: Annotated[
         str | None,
-        typer.Option(
+        in_writing(
             metavar="FILE",
             help="Rows as JSON lines, from which the same command goes on; MODEL.jsonl by default.",
-            rich_help_panel=WRITING,
         ),
     ] = None
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.png", help="Draw score and active weights.", rich_help_panel=WRITING),
-    ] = None
+    plot: Annotated[str | None, in_writing(metavar="FILE.png", help="Draw score and active weights.")] = None
 
 
 def tune(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
     dev: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dev", metavar="FILE", help="Held-out file that scores them.", rich_help_panel=READING
-        ),
+        list[str] | None, in_reading("--dev", metavar="FILE", help="Held-out file that scores them.")
     ] = None,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="MODEL", help="Where the best model goes.", rich_help_panel=KEEPS
-        ),
+        str | None, in_file("--output", "-o", metavar="MODEL", help="Where the best model goes.")
     ] = None,
     reading: Reading,
     partial: PartialLabels,

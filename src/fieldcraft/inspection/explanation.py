@@ -22,7 +22,7 @@ from fieldcraft.inspection.observations import Observations
 from fieldcraft.inspection.overview import check_top
 from fieldcraft.inspection.report import Report, Section
 from fieldcraft.inspection.votes import PAIR, Ballot, Contrast, Votes
-from fieldcraft.inspection.weights import Fitted, Floats, Rows, WeightTable
+from fieldcraft.inspection.weights import Floats, Rows, WeightTable
 
 
 class Vote(NamedTuple):
@@ -134,7 +134,7 @@ class Prediction(NamedTuple):
 
 
 def explain_sequence(
-    model: Fitted,
+    table: WeightTable,
     X: Any,
     prediction: Prediction,
     *,
@@ -144,7 +144,6 @@ def explain_sequence(
 ) -> Explanation:
     """The `Explanation` of the only sequence of ``X``; see ``ChainCRF.explain``."""
     check_top(top)
-    table = WeightTable(model)
     if not table.states_are_labels:
         raise InputError("explanations need a model whose states are its labels; inspect() works with any")
     tokens = _tokens(token, len(prediction.states))

@@ -17,7 +17,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.inspection.overview_sections import overview_sections
 from fieldcraft.inspection.report import Report, Section
 from fieldcraft.inspection.search import attribute_ids, template_numbers
-from fieldcraft.inspection.weights import FeatureWeight, Fitted, Floats, Rows, WeightTable
+from fieldcraft.inspection.weights import FeatureWeight, Floats, Rows, WeightTable
 
 SETTINGS = (
     *("prior_", "optimiser_", "objective_value_", "n_iter_", "stop_reason_"),
@@ -132,7 +132,8 @@ class Inspection(Report):
 
 
 def inspect_model(
-    model: Fitted,
+    model: Any,
+    table: WeightTable,
     *,
     top: int = 20,
     label: str | None = None,
@@ -141,7 +142,6 @@ def inspect_model(
 ) -> Inspection:
     """The `Inspection` of a fitted model; see ``ChainCRF.inspect``."""
     check_top(top)
-    table = WeightTable(model)
     wanted = None if label is None else table.label_number(label)
     rows = _matching_rows(table, wanted, attribute, template)
     pairs = _transitions(table)

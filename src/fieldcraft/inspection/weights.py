@@ -9,10 +9,9 @@ have no template column; both are dealt with here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,19 +24,6 @@ from fieldcraft.features.index import FeatureIndex
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 HASHED = {"node": "hashed", "edge": "hashed edges"}
-
-
-class Fitted(Protocol):
-    """What inspection needs of a trained chain."""
-
-    @property
-    def classes_(self) -> NDArray[np.object_]: ...
-    @property
-    def weights_(self) -> Floats: ...
-    @property
-    def features_(self) -> FeatureIndex: ...
-    @property
-    def encoder_(self) -> Encoder: ...
 
 
 @dataclass(frozen=True)
@@ -57,15 +43,19 @@ class FeatureWeight:
 
 
 class WeightTable:
-    """The features of a model with their weights and names."""
+    """The features of a trained model with their weights and names.
 
-    def __init__(self, model: Fitted) -> None:
-        self.labels: list[str] = [str(name) for name in model.classes_]
-        structure = _structure(model, self.labels)
+    Parameters
+    ----------
+    structure, encoder, index, weights : of the model
+    """
+
+    def __init__(self, structure: Classes, encoder: Encoder, index: FeatureIndex, weights: Floats) -> None:
+        self.labels = list(structure.labels)
         self.states_are_labels = names_labels(structure)
-        self.index = with_labels(model.features_, structure)
-        self.weights = model.weights_
-        self.encoder = model.encoder_
+        self.index = with_labels(index, structure)
+        self.weights = weights
+        self.encoder = encoder
 
     @property
     def hashed(self) -> bool:
@@ -107,12 +97,6 @@ class WeightTable:
 
     def _label(self, number: int) -> str | None:
         return None if number < 0 else self.labels[number]
-
-
-def _structure(model: Any, labels: Sequence[str]) -> Classes:
-    """The structure of a model, or of what it knows."""
-    known: Classes | None = getattr(model, "structure", None)
-    return model.structure_for(labels) if known is None else known
 
 
 class Lookup:

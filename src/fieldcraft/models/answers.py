@@ -18,6 +18,7 @@ from fieldcraft.models.blocks import Predictor
 from fieldcraft.models.estimator import Estimator
 from fieldcraft.models.inputs import encode
 from fieldcraft.models.scored import Scored
+from fieldcraft.models.training_settings import Settings
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
@@ -27,18 +28,16 @@ if TYPE_CHECKING:
     from fieldcraft.inspection import Explanation, Inspection
     from fieldcraft.models.parameters import Parameters
     from fieldcraft.models.text import TextSpan
+    from fieldcraft.models.voting import Voters
 
 Floats = NDArray[np.float64]
 
 
-class Answers(Estimator):
+class Answers(Settings, Estimator):
     """What a trained model says of sequences and of itself; large inputs are scored block by block."""
 
-    decoding: str = "viterbi"  # these stand for parameters that a model does not have
-    tokenizer: Any = "words"
-    n_jobs: int | None = None
-    random_state: int = 0
     classes_: NDArray[np.object_]
+    voters_: Voters | None  # of a voted perceptron
     _parameters: Parameters
 
     def structure_for(self, labels: Sequence[str]) -> Structure:
@@ -167,8 +166,19 @@ class Answers(Estimator):
         """
         from fieldcraft.inspection.overview import inspect_model
 
-        self._require_fitted()
-        return inspect_model(self, top=top, label=label, attribute=attribute, template=template)
+        return inspect_model(
+            self,
+            self._predictor().weight_table(),
+            top=top,
+            label=label,
+            attribute=attribute,
+            template=template,
+        )
+
+    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
+        """Become fitted."""
+        self.classes_ = np.array([*classes, None], object)[:-1]
+        self._parameters, self.voters_ = parameters, voters
 
     def _scored(self, X: Any, *, keep: bool = False) -> Scored:
         predictor = self._predictor()

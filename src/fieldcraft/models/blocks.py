@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft.design import Encoder
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.features.index import FeatureIndex
 from fieldcraft.potentials import NativePotentials
 from fieldcraft.structures.structure import Structure
 
 if TYPE_CHECKING:
+    from fieldcraft.inspection.weights import WeightTable
     from fieldcraft.models.parameters import Parameters
     from fieldcraft.models.voting import Voters
 
@@ -49,23 +48,15 @@ class Predictor(NamedTuple):
     decoding: Any = "viterbi"
     voters: Voters | None = None
     random_state: Any = 0
-    parameters: Parameters | None = None  # for explanations, with the three below
+    parameters: Parameters | None = None  # for explanations
 
-    @property
-    def encoder_(self) -> Encoder:
-        return self._known().encoder
+    def weight_table(self) -> WeightTable:
+        """The features with their weights and names."""
+        from fieldcraft.inspection.weights import WeightTable
 
-    @property
-    def features_(self) -> FeatureIndex:
-        return self._known().index
-
-    @property
-    def weights_(self) -> Floats:
-        return self._known().weights
-
-    def _known(self) -> Parameters:
         assert self.parameters is not None
-        return self.parameters
+        learnt = self.parameters
+        return WeightTable(self.structure, learnt.encoder, learnt.index, learnt.weights)
 
 
 def viterbi(structure: Structure, potentials: Any) -> tuple[Ints, Floats | None]:

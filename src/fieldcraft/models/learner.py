@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fieldcraft.errors import InputError
-from fieldcraft.models.estimator import Estimator
-from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.answers import Answers
 from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.models.voting import Voters
@@ -22,10 +18,9 @@ from fieldcraft.priors import Prior
 Self = TypeVar("Self", bound="Learner")
 
 
-class Learner(Estimator):
+class Learner(Answers):
     """An estimator that is trained by an optimiser."""
 
-    classes_: NDArray[np.object_]
     training_log_: list[Record]
     objective_value_: float
     stop_reason_: str
@@ -36,8 +31,6 @@ class Learner(Estimator):
     objective_: Objective
     source_: dict[str, Any] | None
     provenance_: dict[str, Any]
-    voters_: Voters | None  # of a voted perceptron
-    _parameters: Parameters
 
     def fit(
         self: Self,
@@ -139,7 +132,7 @@ class Learner(Estimator):
         if self.__sklearn_is_fitted__():
             provenance = getattr(self, "provenance_", {})
             known = Known(self._parameters, self.classes_.tolist(), provenance)
-        return Training(Settings.of(self), known, growing=growing)
+        return Training(Settings.of(self), self.structure_for, known, growing=growing)
 
     def _store(self: Self, trained: Trained) -> Self:
         """Become fitted with the result of a training."""
@@ -153,7 +146,3 @@ class Learner(Estimator):
         self.stop_reason_, self.converged_ = outcome.reason, outcome.converged
         self.n_iter_ = len(outcome.records)
         return self
-
-    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None) -> None:
-        """Take over what answers need."""
-        raise NotImplementedError

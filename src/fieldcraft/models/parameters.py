@@ -7,13 +7,12 @@ loaded looks into its file, so that loading costs milliseconds and processes sha
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Encoder, windows_of
-from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.layouts import StoredIndex, laid_out
 from fieldcraft.features.packed import PackedIndex
@@ -22,12 +21,6 @@ from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
-
-
-class Scorer(Protocol):
-    """Sequences -> potentials of a structure."""
-
-    def potentials(self, encoded: Encoded) -> Any: ...
 
 
 class Scoring:

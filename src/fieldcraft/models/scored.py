@@ -244,7 +244,7 @@ class Scored:
         block = self._single(sequence)
         marginals = of.structure.label_marginals(block.potentials)
         prediction = Prediction(block.encoded, block.labels(), marginals)
-        return explain_sequence(of, X, prediction, token=token, label=label, top=top)
+        return explain_sequence(of.weight_table(), X, prediction, token=token, label=label, top=top)
 
     # -- inside -----------------------------------------------------------------------------------
 

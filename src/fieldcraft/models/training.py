@@ -7,7 +7,7 @@ the estimator stores: a failure or a second Ctrl-C leaves the estimator as it wa
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -50,14 +50,22 @@ class Training:
 
     Parameters
     ----------
-    settings : those of the estimator
-    known : what the estimator knows from earlier trainings, if anything
-    growing : go on from what is known: labels and features keep their places
+    settings : the parameters of the estimator
+    structure_for : labels -> the structure of a model over them
+    known : the model of an earlier training, if any
+    growing : continue from ``known``: its labels and features keep their positions
     """
 
-    def __init__(self, settings: Settings, known: Known | None = None, *, growing: bool = False) -> None:
-        self.settings, self.known = settings, known
-        self.growing = growing and known is not None
+    def __init__(
+        self,
+        settings: Settings,
+        structure_for: Callable[[Sequence[str]], Structure],
+        known: Known | None = None,
+        *,
+        growing: bool = False,
+    ) -> None:
+        self.settings, self.structure_for, self.known = settings, structure_for, known
+        self.grown = known if growing else None
         self.n_jobs = resolve_jobs(settings.n_jobs)
         resolve_decoding(settings.decoding)
         resolve_metric(settings.metric, [])
@@ -131,7 +139,7 @@ class Training:
         return build(self._structure(), optimiser.needs, design, prior, **optimiser.requests(), **options)
 
     def _structure(self) -> Structure:
-        return self.settings.structure_for(self.classes).using(self.n_jobs)
+        return self.structure_for(self.classes).using(self.n_jobs)
 
     def _loss(self, labels: list[Any]) -> dict[str, Any]:
         """The objective with what belongs to it, as options of a problem."""
@@ -167,7 +175,7 @@ class Training:
 
     def _continues(self) -> bool:
         """Does training begin with weights that are known."""
-        return self.known is not None and (self.growing or self.settings.warm_start)
+        return self.grown is not None or (self.known is not None and self.settings.warm_start)
 
     def share(self, X: Any, y: Any) -> SharedDesign:
         """What training reads, for several estimators that look at the same features."""
@@ -188,16 +196,16 @@ class Training:
 
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         """Names of the labels; a growing model keeps those that it knows at their places."""
-        declared = None if self.growing else self.settings.labels
+        declared = self.settings.labels if self.grown is None else None
         names = declared_labels(declared, [*labels, [*classes]])
-        known = self.known.classes if self.growing and self.known else []
+        known = [] if self.grown is None else self.grown.classes
         return [*known, *(name for name in names if name not in known)]
 
     def _start(self, encoder: design_.Encoder, index: FeatureIndex) -> Floats:
         """The weights that training begins with."""
         weights = np.zeros(len(index))
-        if self.known is not None and self.growing:
-            weights[: len(self.known.parameters.weights)] = self.known.parameters.weights
+        if self.grown is not None:
+            weights[: len(self.grown.parameters.weights)] = self.grown.parameters.weights
         elif self.known is not None and self.settings.warm_start:
             weights = weights_for(self.known.parameters, encoder, index, self._structure())
         return weights
@@ -207,8 +215,8 @@ class Training:
         names = Names(self.classes, [template.name for template in encoder.templates])
         named = with_labels(index, self._structure())
         prior: Prior = self.prior.resolved(named, names)
-        if self.known is not None and self.growing:
-            counts = information(self.known.parameters.index, len(index))
+        if self.grown is not None:
+            counts = information(self.grown.parameters.index, len(index))
             prior = prior.centred(self._start(encoder, index), counts)
         return prior
 
@@ -227,8 +235,8 @@ class Training:
 
     def _encoder(self) -> design_.Encoder:
         s = self.settings
-        if self.known is not None and self.growing:
-            return copy_of(self.known.parameters.encoder)
+        if self.grown is not None:
+            return copy_of(self.grown.parameters.encoder)
         return design_.make_encoder(
             s.templates, gazetteers=s.gazetteers, hash_size=s.hash_size, edge_prefix=s.edge_prefix
         )
@@ -271,8 +279,8 @@ class Training:
             min_count=s.min_count,
             structure=self._structure(),
         )
-        if self.known is not None and self.growing:
-            design = replace(design, index=grown(self.known.parameters.index, design.index))
+        if self.grown is not None:
+            design = replace(design, index=grown(self.grown.parameters.index, design.index))
         if len(design.index) == 0:
             raise InputError("no feature is left to learn; lower min_count or give the tokens attributes")
         return design
@@ -286,7 +294,7 @@ class Training:
 
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
         """What the model was trained on: a digest of attributes and labels, and how much it was."""
-        before = self.known.provenance if self.known is not None and self.growing else {}
+        before = {} if self.grown is None else self.grown.provenance
         hasher = hashlib.sha256("\0".join(self.classes).encode("utf-8", "surrogatepass"))
         hasher.update(str(before.get("data", "")).encode())
         _, tables = encoder.state()

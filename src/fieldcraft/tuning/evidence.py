@@ -30,7 +30,7 @@ from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import weights_of
 from fieldcraft.models.training_settings import SharedDesign
-from fieldcraft.optimisers.loop import Interrupts, Record
+from fieldcraft.optimisers.loop import Interrupts
 from fieldcraft.priors import Gaussian, Names, NoPrior
 from fieldcraft.priors.groups import Grouped
 from fieldcraft.problems import build, check_weights
@@ -149,14 +149,9 @@ class _Search:
         """Train with the variances at hand, then set them; None where training was interrupted."""
         begun = time.perf_counter()
         crf = self._estimator()
-        records: list[Record] = []
-
-        def follow(record: Record) -> bool:
-            records.append(record)
-            return stopped()
-
-        told: dict[str, Any] = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
-        crf._store(crf._training().run(self.X, None, shared=self.data, start=self._weights, **told))
+        control = {"callbacks": (lambda _: stopped(),)}
+        options: Any = {"shared": self.data, "start": self._weights, "sample_weight": self.sample_weight}
+        crf._store(crf._training().run(self.X, None, control=control, **options))
         if stopped() and not crf.converged_:
             return None
         self._weights, self._trained = np.array(crf.weights_), crf
@@ -167,7 +162,7 @@ class _Search:
             tuple(determined.tolist()),
             float(crf.objective_value_),
             None if held_out is None else held_out(crf.weights_),
-            len(records),
+            crf.n_iter_,
             round(time.perf_counter() - begun, 3),
         )
 

@@ -5,28 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fieldcraft.tuning.trial import Point
+
+if TYPE_CHECKING:
+    from fieldcraft.tuning.results import Result
+    from fieldcraft.tuning.tuned import Tried
 
 HEAD = ["entry", "iteration", "value", "gap", "score", "seconds", ""]
 EVERY = 5.0  # seconds between log lines of one entry
 OFTEN = 0.1  # seconds between new pictures of the table
-
-
-class Ended(Protocol):
-    """What is told of an entry that is over."""
-
-    @property
-    def entry(self) -> str: ...
-    @property
-    def error(self) -> str | None: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def score(self) -> float | None: ...
-    @property
-    def seconds(self) -> float | None: ...
 
 
 class TrialsProgress:
@@ -60,7 +49,7 @@ class TrialsProgress:
         self.rows[name] = [name, *_told(point), "training"]
         self._show(name, at_once=False)
 
-    def finish(self, result: Ended) -> None:
+    def finish(self, result: Result | Tried) -> None:
         """An entry is over."""
         row = self.rows.setdefault(result.entry, _blank(result.entry))
         row[-1] = result.error if result.error is not None else result.reason

@@ -195,10 +195,8 @@ class Search:
         progress.begin(name)
         data, held_out = self._encoded(settings)
         crf = self._estimator(settings)
-        records: list[Record] = []
 
         def follow(record: Record) -> bool:
-            records.append(record)
             progress.tell(name, point_of(record, record.seconds))
             return stopped()
 
@@ -210,7 +208,7 @@ class Search:
         if stopped() and not crf.converged_:
             return None
         seconds = time.perf_counter() - begun
-        row = _row(plain(settings), crf, held_out, records, seconds)
+        row = _row(plain(settings), crf, held_out, seconds)
         self._keep(settings, row, np.array(crf.weights_))
         progress.finish(row)
         return row
@@ -256,17 +254,15 @@ def _encoding(settings: Settings) -> str:
     return repr({name: value for name, value in settings.items() if name in ENCODES})
 
 
-def _row(
-    settings: Settings, crf: ChainCRF, held_out: HeldOut, records: list[Record], seconds: float
-) -> Tried:
+def _row(settings: Settings, crf: ChainCRF, held_out: HeldOut, seconds: float) -> Tried:
     return Tried(
         settings,
         held_out(crf.weights_),
         float(crf.objective_value_),
         int(np.count_nonzero(crf.weights_)),
         len(crf.weights_),
-        len(records),
-        records[-1].evaluations if records else 1,
+        crf.n_iter_,
+        crf.training_log_[-1].evaluations if crf.training_log_ else 1,
         round(seconds, 3),
         crf.stop_reason_,
         bool(crf.converged_),
