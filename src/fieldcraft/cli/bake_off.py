@@ -21,7 +21,7 @@ EXAMPLES = [
 
 @dataclass
 class Entrants:
-    """What is tried, and for how long."""
+    """The entries and their limits."""
 
     entry: Annotated[
         list[str] | None,
@@ -64,7 +64,7 @@ class Kept:
     plot: Annotated[str | None, in_writing(metavar="FILE.png", help="Draw score against seconds.")] = None
 
     def files(self) -> list[str]:
-        """Those that are to be written."""
+        """The files to write."""
         return [name for name in (self.json, self.markdown, self.plot) if name is not None and name != "-"]
 
 
@@ -85,8 +85,8 @@ def bake_off(
     """Train in many ways on the same data, and compare the models on held-out data.
 
     The files are read and encoded once. Ends with a table, best first: objective, held-out score and its
-    significance against the best, seconds, memory, active features. An entry that cannot do it says why and
-    the others go on. Ctrl-C ends the entry at work and leaves out the rest; the exit code is then 130.
+    significance against the best, seconds, memory, active features. An entry that fails reports why, and
+    the others continue. Ctrl-C stops the current entry and omits the rest; the exit code is then 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
     from fieldcraft.cli.reading import read_labelled
@@ -111,7 +111,7 @@ def bake_off(
     )
     corpus, held_out, _ = read_labelled(files, dev, reading.arguments(), partial.arguments())
     Report(quiet=quiet).corpora(corpus, held_out)
-    found = baked(
+    result = baked(
         crf,
         corpus,
         X_dev=held_out,
@@ -119,23 +119,23 @@ def bake_off(
         epochs=entrants.epochs,
         max_seconds=entrants.max_seconds,
     )
-    _keep(found, kept)
-    if found.interrupted:
+    _keep(result, kept)
+    if result.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _keep(found: BakeOff, kept: Kept) -> None:
-    """The table on standard output, or what is to stand there instead; and the files."""
+def _keep(result: BakeOff, kept: Kept) -> None:
+    """Print the table, or what replaces it on standard output, and write the files."""
     import json
 
     if "-" not in (kept.json, kept.markdown):
-        print(found)
+        print(result)
     if kept.json is not None:
-        _write(kept.json, json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        _write(kept.json, json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n")
     if kept.markdown is not None:
-        _write(kept.markdown, found.markdown())
+        _write(kept.markdown, result.markdown())
     if kept.plot is not None:
-        found.plot(kept.plot)
+        result.plot(kept.plot)
 
 
 def _write(name: str, text: str) -> None:

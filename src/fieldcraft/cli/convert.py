@@ -22,7 +22,7 @@ _SCHEMES = named("fieldcraft.corpus.schemes", "SCHEMES")
 
 @dataclass
 class Schemes:
-    """How the labels are spelled."""
+    """The label schemes."""
 
     scheme_from: Annotated[
         str | None,
@@ -81,12 +81,12 @@ def convert(
 
 
 def check_scheme(batch: Any, scheme: str, before: int) -> None:
-    """Refuse labels that are not well-formed in a scheme; `before` sequences came earlier."""
+    """Raise a CorpusError for labels that are not well-formed; `before` sequences were checked earlier."""
     from fieldcraft.corpus import schemes
 
-    found = schemes.validate(batch.labels, scheme)
-    if found:
-        first = found[0]
+    violations = schemes.validate(batch.labels, scheme)
+    if violations:
+        first = violations[0]
         raise CorpusError(
             f"{batch.source}: sequence {before + first.sequence}, token {first.position}: {first.label!r} "
             f"where {scheme} wants {first.expected!r}; leave --scheme-from out to read it as conlleval does"

@@ -1,4 +1,4 @@
-"""`fieldcraft explain`: why a token got its label."""
+"""`fieldcraft explain`: the features behind the label of a token."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _sequence(crf: Any, file: str, text: str | None, number: int, reading: Readi
     if text is not None:
         return reader_of(crf).sequence(text)
     stream = read(file, lazy=True, optional_label=True, **reading_of(crf, reading))
-    found = next(islice(stream, number, None), None)
-    if found is None:
+    chosen = next(islice(stream, number, None), None)
+    if chosen is None:
         raise InputError(f"{stream.source} has no sequence {number}; they are counted from 0")
-    return found
+    return chosen

@@ -1,4 +1,4 @@
-"""`fieldcraft inspect`: what a model has learnt."""
+"""`fieldcraft inspect`: a summary of a model."""
 
 from __future__ import annotations
 

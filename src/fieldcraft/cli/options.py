@@ -26,7 +26,7 @@ in_reading, in_running, in_writing, in_scoring = map(panel, ["Reading", "Running
 
 
 def named(module: str, table: str, *extra: str) -> dict[str, Any]:
-    """Settings of an option whose value is a name in a table, loaded when it is needed."""
+    """Settings of an option whose value is a name in a table, which is imported on demand."""
 
     def names() -> list[str]:
         return [*extra, *getattr(import_module(module), table)]
@@ -40,21 +40,21 @@ def named(module: str, table: str, *extra: str) -> dict[str, Any]:
 
 
 def completed(text: str) -> str:
-    """A help text with each ``{module:TABLE}`` replaced by the table's names, loaded when they are shown.
+    """A help text with each ``{module:TABLE}`` replaced by the names in the table, imported on demand.
 
     >>> completed("{fieldcraft.design:FEATURES}.")
     'supported, all, all_states, all_transitions or selected.'
     """
 
-    def names(found: re.Match[str]) -> str:
-        *most, last = getattr(import_module(found[1]), found[2])
+    def names(match: re.Match[str]) -> str:
+        *most, last = getattr(import_module(match[1]), match[2])
         return f"{', '.join(most)} or {last}"
 
     return re.sub(r"\{([\w.]+):(\w+)\}", names, text)
 
 
 class Command(TyperCommand):
-    """A command whose help is completed when it is asked for."""
+    """A command whose help is completed when it is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         for parameter in self.params:
@@ -89,7 +89,7 @@ Metric = Annotated[
 
 @dataclass
 class Reading:
-    """How files are read: the arguments of `fc.read`; None leaves a thing as it is known."""
+    """How files are read: the arguments of `fc.read`; None for the default."""
 
     columns: Annotated[
         str | None, in_reading(help="Names of the columns, e.g. word,pos,ner.", metavar="NAMES")
@@ -114,13 +114,13 @@ class Reading:
     encoding: Annotated[str | None, in_reading(help="utf-8 by default.")] = None
 
     def arguments(self) -> dict[str, Any]:
-        """What was given, as arguments of `fc.read`."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        if "columns" in given:
-            given["columns"] = self.columns.replace(",", " ").split()  # type: ignore[union-attr]
+        """The arguments of `fc.read`."""
+        arguments = {name: value for name, value in vars(self).items() if value is not None}
+        if "columns" in arguments:
+            arguments["columns"] = self.columns.replace(",", " ").split()  # type: ignore[union-attr]
         if self.label is not None and self.label.lstrip("-").isdigit():
-            given["label"] = int(self.label)
-        return given
+            arguments["label"] = int(self.label)
+        return arguments
 
 
 def expanded(function: Callable[..., None]) -> Callable[..., None]:
@@ -130,10 +130,10 @@ def expanded(function: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {p.name: p.annotation for p in taken if _group_parameters(p.annotation)}
 
     @functools.wraps(function)
-    def command(**given: Any) -> None:
+    def command(**values: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        function(**given)
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        function(**values)
 
     parameters = [flat for p in taken for flat in _flattened(p)]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ Delimiter = Annotated[str, in_reading("--delimiter", "-d", help="auto, blank, ta
 
 @dataclass
 class Spans:
-    """What counts as a span found."""
+    """How spans are counted."""
 
     strict: Annotated[bool, in_counting("--strict", help="Count only well-formed spans of --scheme.")] = False
     scheme: Annotated[
@@ -32,7 +32,7 @@ class Spans:
     raw: Annotated[bool, in_counting("--raw", "-r", help="Each label but O is a span of one token.")] = False
 
     def rules(self) -> dict[str, str]:
-        """As arguments of the metrics."""
+        """Arguments of the metrics."""
         if self.raw:
             return {"scheme": "raw"}
         if self.strict != (self.scheme is not None):
@@ -42,7 +42,7 @@ class Spans:
 
 @dataclass
 class Counting(Spans):
-    """Spans, and how precision and recall are weighed."""
+    """How spans are counted, and how precision and recall are weighted."""
 
     alpha: Annotated[float, in_counting(min=0, max=1, help="Weight of precision in F.")] = 0.5
 

@@ -1,4 +1,4 @@
-"""`fieldcraft tag`: label files or a stream; constant memory, answers as soon as a sequence is whole."""
+"""`fieldcraft tag`: label files or a stream, in constant memory and without delay."""
 
 from __future__ import annotations
 

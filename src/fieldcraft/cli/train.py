@@ -21,7 +21,7 @@ in_stopping, in_file = panel("When it stops"), panel("The model file")
 
 @dataclass
 class PartialLabels:
-    """How training files write labels that are not, or only partly, known."""
+    """How unknown and partly known labels are written in training files."""
 
     partial: Annotated[
         bool, in_reading("--partial", help="Labels may be unknown (_) or candidates (A|B).")
@@ -30,13 +30,13 @@ class PartialLabels:
     between: Annotated[str, in_reading(metavar="TEXT", help="With --partial: between candidates.")] = "|"
 
     def arguments(self) -> dict[str, Any]:
-        """As arguments of `fc.read`."""
+        """The arguments of `fc.read`."""
         return vars(self) if self.partial else {}
 
 
 @dataclass
 class Looks:
-    """What the model looks at."""
+    """The features of the model."""
 
     templates: Annotated[
         str,
@@ -94,7 +94,7 @@ class Learns:
 
 @dataclass
 class Stops:
-    """Rules that end the training; and going on after it."""
+    """When training stops, and how it is resumed."""
 
     max_iterations: Annotated[
         int | None,
@@ -122,7 +122,7 @@ class Stops:
     resume: Annotated[bool, in_stopping("--resume", help="Go on from the snapshot if it is there.")] = False
 
     def snapshots(self, output: str) -> dict[str, Any]:
-        """Where and how often, as arguments of fit."""
+        """The arguments of fit about snapshots."""
         wanted = self.snapshot_every is not None or self.resume
         return {
             "snapshot": self.snapshot or (f"{output}.snapshot" if wanted else None),
@@ -133,7 +133,7 @@ class Stops:
 
 @dataclass
 class Keeps:
-    """What the model file holds."""
+    """The content of the model file."""
 
     compact: Annotated[bool, in_file("--compact", help="Leave out what only inspection needs.")] = False
     float32: Annotated[bool, in_file("--float32", help="Keep weights in half the space.")] = False
@@ -159,8 +159,8 @@ def train(
 ) -> None:
     """Learn a model from labelled files.
 
-    Says what it read, warns of what looks wrong in it, and shows how training goes. Ctrl-C stops after the
-    iteration: the model is written all the same and the exit code is 130.
+    Reports what was read, warns of likely mistakes in it, and shows progress. Ctrl-C stops after the current
+    iteration; the model is still written, and the exit code is 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
     from fieldcraft.cli.reading import read_labelled

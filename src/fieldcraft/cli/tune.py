@@ -21,7 +21,7 @@ EVIDENCE = "evidence"
 
 @dataclass
 class Searches:
-    """What is searched, and how."""
+    """The search space and the method."""
 
     over: Annotated[
         list[str] | None,
@@ -82,9 +82,9 @@ def tune(
 ) -> None:
     """Search for the hyper-parameters that score best on held-out data; keep the best model.
 
-    The files are encoded once, and each training begins with the weights of its neighbours. Ends with a
-    table. What is finished stands in a results file: the same command goes on from there. Ctrl-C leaves the
-    rows so far and the best model of them; the exit code is then 130.
+    The files are encoded once, and each training starts from the weights of its neighbours. Ends with a
+    table. Finished rows are stored in a results file, from which the same command continues. Ctrl-C keeps the
+    rows so far and the best model; the exit code is then 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
     from fieldcraft.cli.reading import read_labelled
@@ -108,27 +108,27 @@ def tune(
     report.corpora(corpus, held_out)
     settings = {"metric": metric, "n_jobs": jobs, "random_state": seed, "verbose": not quiet}
     crf = make_model(looks, learns, Stops(), partial=partial.partial, **settings)
-    found: Any
+    result: Any
     if searches.method == EVIDENCE:
-        found = empirical_bayes(crf, corpus, X_dev=held_out, rounds=searches.points)
+        result = empirical_bayes(crf, corpus, X_dev=held_out, rounds=searches.points)
     else:
         over, points = read_over(searches.over or []), searches.points
-        found = tuned(
+        result = tuned(
             crf, corpus, X_dev=held_out, over=over, method=searches.method, points=points, results=results
         )
-    print(found)
-    if found.model is not None and output is not None:
-        found.model.source_ = source
-        found.model.save(output, compact=keeps.compact, float32=keeps.float32)
-        report.saved(found.model, output)
+    print(result)
+    if result.model is not None and output is not None:
+        result.model.source_ = source
+        result.model.save(output, compact=keeps.compact, float32=keeps.float32)
+        report.saved(result.model, output)
     if kept.plot is not None:
-        found.plot(kept.plot)
-    if found.interrupted:
+        result.plot(kept.plot)
+    if result.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
 def _check(searches: Searches, dev: list[str] | None, kept: Kept) -> None:
-    """Refuse options that do not go together, before anything is read."""
+    """Raise an error for options that exclude each other, before anything is read."""
     if searches.method == EVIDENCE:
         if searches.over or kept.results or kept.plot:
             raise typer.BadParameter(

@@ -1,10 +1,10 @@
-"""A fitted model's weights with names: rows of the feature index, found fast, named when shown.
+"""The weights of a fitted model with names.
 
-Layout: a *row* is a place in the feature index, and so in the weights; -1 is "no such feature".
-Models have hundreds of thousands of rows, so everything works on arrays of rows; texts are made for
-the few that are shown.
-Hazard: hashed models have forgotten which template a bucket came from, and compact model files
-have no template column; both are dealt with here and nowhere else.
+Layout: a *row* is a position in the feature index, and so in the weights; -1 is "no such feature". Models
+have hundreds of thousands of rows, so that everything works on arrays of rows; texts are computed for the
+few that are shown.
+Hazard: hashed models do not store the template of a bucket, and compact model files have no template column;
+both cases are handled here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HASHED = {"node": "hashed", "edge": "hashed edges"}
 
 @dataclass(frozen=True)
 class FeatureWeight:
-    """One feature with its weight; ``previous`` is None where only the label counts."""
+    """One feature with its weight; ``previous`` is None if the feature depends on the label only."""
 
     attribute: str
     template: str
@@ -74,12 +74,12 @@ class WeightTable:
         observed = self.index.attribute >= 0
         if not np.any(self.index.template[observed] < 0):
             return self.index.template
-        found = np.full(len(self.index), -1, np.int32)
-        found[observed] = self.encoder.attribute_template[self.index.attribute[observed]]
-        return found
+        template = np.full(len(self.index), -1, np.int32)
+        template[observed] = self.encoder.attribute_template[self.index.attribute[observed]]
+        return template
 
     def label_number(self, label: str) -> int:
-        """The place of a label in ``classes_``."""
+        """The position of a label in ``classes_``."""
         if label not in self.labels:
             raise InputError(f"label {label!r} is not one of the model's: {', '.join(self.labels)}")
         return self.labels.index(label)
@@ -116,7 +116,7 @@ class Lookup:
         return np.asarray((whole * self._base + previous + 1) * self._base + label + 1)
 
     def __call__(self, attribute: Any, previous: Any, label: Any) -> Rows:
-        """Rows of the features, -1 where there is none; the arguments are arrays of one shape."""
+        """Rows of the features, -1 if there is none; the arguments are arrays of one shape."""
         if not len(self._rows):
             return np.full(np.shape(label), -1, np.int64)
         keys = self._keys(attribute, previous, label)

@@ -1,7 +1,7 @@
-"""The estimator that every model of sequences is: parameters, training, answers, files.
+"""The base class of all models of sequences: parameters, training, predictions, files.
 
-A kind of model says on which structure it runs (``structure_for``), and registers a name for its files
-(kinds.py). It adds no training and no answers.
+A kind of model defines its structure (``structure_for``) and registers a name for its files (kinds.py).
+Training and predictions are inherited.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ class SequenceModel(Learner):
     others : see ChainCRF
     """
 
-    # -- persistence ------------------------------------------------------------------------------
-
     def save(
         self,
         path: Any,
@@ -35,10 +33,10 @@ class SequenceModel(Learner):
 
         Parameters
         ----------
-        compact : leave out the features' counts, which only inspection needs
-        float32 : store the weights in half the room, rounded
-        zeros : store also the features whose weight is exactly 0, which change no answer
-        checksums : store digests of all arrays, which loading compares; it then reads the whole file
+        compact : omit the counts of the features, which only inspection needs
+        float32 : store the weights in single precision
+        zeros : store also the features whose weight is exactly 0, which change no prediction
+        checksums : store digests of all arrays, which loading verifies; it then reads the whole file
         """
         from fieldcraft.models.persistence import save
 
@@ -53,4 +51,3 @@ class SequenceModel(Learner):
         from fieldcraft.models.persistence import thaw
 
         thaw(self, state)
-
