@@ -26,9 +26,9 @@ ONE_Y = [["P"], ["P", "Q"]]
 
 # name -> (X, y, what the message must hold)
 CORPORA: dict[str, tuple[Any, Any, str]] = {
-    "empty corpus": ([], [], "nothing to learn from: X holds no tokens"),
-    "empty sequences only": ([[], []], [[], []], "nothing to learn from: X holds no tokens"),
-    "no attributes": ([[[]]], [["P"]], "no feature is left to learn; lower min_count or give"),
+    "empty corpus": ([], [], "nothing to learn from: X has no tokens"),
+    "empty sequences only": ([[], []], [[], []], "nothing to learn from: X has no tokens"),
+    "no attributes": ([[[]]], [["P"]], "no feature is left to learn; lower min_count or add"),
     "nan": (one({"f": NAN}), ONE_Y, "sequence 1, token 1: feature 'f' has the value nan; values must"),
     "inf": (one({"f": INF}), ONE_Y, "sequence 1, token 1: feature 'f' has the value inf; values must"),
     "-inf": (one({"f": -INF}), ONE_Y, "sequence 1, token 1: feature 'f' has the value -inf"),

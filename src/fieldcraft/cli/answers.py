@@ -1,4 +1,4 @@
-"""What `tag` says of a batch: columns of labels and probabilities, or one JSON object per sequence."""
+"""The output of `tag`: columns of labels and probabilities, or one JSON object per sequence."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from fieldcraft.corpus import Corpus, Sequence, Span, schemes, write
 from fieldcraft.errors import InputError
 from fieldcraft.models.text import characters
 
-ABSENT = "_"  # in a column of the N-th best labelling where there are fewer than N
-ONE_PLACE = ("conllu", "attributes")  # formats where the prediction takes the label's place
+ABSENT = "_"  # in a column of the N-th best labelling if there are fewer than N
+ONE_LABEL = ("conllu", "attributes")  # formats in which the prediction replaces the label
 
 
 class Answers:
-    """Answers of one model, as much of them as was asked for."""
+    """The requested predictions of one model."""
 
     def __init__(self, crf: Any, *, confidence: bool, marginals: bool, k_best: int | None) -> None:
         self.crf = crf
         self.confidence = confidence
         self.marginals = marginals
         self.k_best = k_best
-        self.several = confidence or marginals or bool(k_best)  # questions about a batch
+        self.several = confidence or marginals or bool(k_best)  # more than one prediction per batch
         self.names: list[str] = crf.classes_.tolist()
-        self.place = {name: i for i, name in enumerate(self.names)}
+        self.position = {name: i for i, name in enumerate(self.names)}
 
     def write(self, stream: Any, sequences: list[Sequence], target: Any) -> None:
-        """The sequences as they came, with columns of answers behind them."""
+        """Write the sequences with further columns for the predictions."""
         batch = _corpus(stream, [sequence for sequence in sequences if len(sequence)])
         columns = self._columns(batch)
-        if stream.format in ONE_PLACE and len(columns) > 1:
+        if stream.format in ONE_LABEL and len(columns) > 1:
             raise InputError(
                 f"{stream.source}: {stream.format} files have room for one predicted label; "
-                "ask for probabilities and further labellings with --json"
+                "use --json for probabilities and further labellings"
             )
         separator = stream.separator if stream.format == "columns" else "blank"
         write(
@@ -47,7 +47,7 @@ class Answers:
         )
 
     def write_json(self, stream: Any, sequences: list[Sequence], target: Any) -> None:
-        """One object a line: the columns, the predicted labels, and what else was asked for."""
+        """Write one object per line: the columns, the predicted labels, and the other predictions."""
         batch = _corpus(stream, sequences)
         records = self._records(batch)
         lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
@@ -72,16 +72,16 @@ class Answers:
         if self.confidence or self.marginals:
             raise InputError("--k-best with --confidence or --marginals needs --json; add it")
         assert self.k_best is not None
-        found = self.crf.k_best(batch, self.k_best)
+        listed = self.crf.k_best(batch, self.k_best)
         columns: dict[str, Any] = {}
         for rank in range(self.k_best):
             columns[f"predicted.{rank + 1}"] = [
-                paths[rank][0] if rank < len(paths) else [ABSENT] * len(paths[0][0]) for paths in found
+                paths[rank][0] if rank < len(paths) else [ABSENT] * len(paths[0][0]) for paths in listed
             ]
         return columns
 
     def _records(self, batch: Corpus) -> list[dict[str, Any]]:
-        """Labels, spans and what else was asked for; the batch is encoded and scored once."""
+        """Labels, spans and the other predictions; the batch is encoded and scored once."""
         scored = self.crf.scored(batch) if self.several else None
         labels = self.crf.predict(batch) if scored is None else scored.predict()
         records = [
@@ -126,8 +126,8 @@ class Answers:
                 record["spans"] = [_span(span, sequence) for span in schemes.spans(row)]
 
     def _chosen(self, labels: list[str], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probability of each label that was chosen [T]."""
-        at = np.fromiter(map(self.place.__getitem__, labels), np.intp, len(labels))
+        """Probability of each predicted label [T]."""
+        at = np.fromiter(map(self.position.__getitem__, labels), np.intp, len(labels))
         return np.asarray(probabilities[np.arange(len(labels)), at])
 
 
@@ -137,7 +137,7 @@ def _corpus(stream: Any, sequences: list[Sequence]) -> Corpus:
 
 
 def _span(span: Span, sequence: Sequence) -> dict[str, Any]:
-    """A span in tokens; in characters where the sequence knows its text and its tokens' places."""
+    """A span in tokens; in characters if the sequence has its text and the offsets of its tokens."""
     info = sequence.info or {}
     if "offsets" in info:
         start, end, text = characters(span, info)

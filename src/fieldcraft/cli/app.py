@@ -1,4 +1,4 @@
-"""The table of commands, the options that stand before them, and what becomes of errors."""
+"""The table of commands, the options before them, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ COMMANDS: dict[str, Any] = {
     "convert": convert.convert,
 }
 INTERRUPTED = 130
-READER_GONE = 141  # what a shell reports of a programme that SIGPIPE ended
+READER_GONE = 141  # what a shell reports for a program that SIGPIPE stopped
 
 
 class Commands(TyperGroup):
-    """Commands whose errors become one line and an exit code."""
+    """Commands whose errors are reported in one line, with an exit code."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx
-        return list(COMMANDS)  # in the order of the table, which is that of use
+        return list(COMMANDS)  # in the order of the table
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -110,12 +110,12 @@ def fieldcraft(
 ) -> None:
     """Label sequences with conditional random fields: learn from examples, tag, say how sure it is."""
     del version
-    given = {"jobs": jobs, "seed": seed, "quiet": quiet}
-    ctx.default_map = dict.fromkeys(COMMANDS, given)
+    defaults = {"jobs": jobs, "seed": seed, "quiet": quiet}
+    ctx.default_map = dict.fromkeys(COMMANDS, defaults)
 
 
 def _leave_output() -> None:
-    """What was said before an error is still said, unless that was the error."""
+    """Flush the output that was written before an error, unless that is the error."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -123,7 +123,7 @@ def _leave_output() -> None:
 
 
 def _forget_output() -> None:
-    """Python flushes standard output once more when it leaves: into nothing."""
+    """Redirect standard output to nothing, since Python flushes it once more at exit."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

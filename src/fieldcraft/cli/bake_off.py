@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fieldcraft.cli.options import READING, WRITING, Jobs, Metric, Quiet, Reading, Seed
-from fieldcraft.cli.train import LEARNS, STOPS, Looks, PartialLabels
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, in_writing
+from fieldcraft.cli.train import Looks, PartialLabels, in_learning, in_stopping
 
 if TYPE_CHECKING:
     from fieldcraft.tuning.results import BakeOff
@@ -21,40 +21,29 @@ EXAMPLES = [
 
 @dataclass
 class Entrants:
-    """What is tried, and for how long."""
+    """The entries and their limits."""
 
     entry: Annotated[
         list[str] | None,
-        typer.Option(
+        in_learning(
             metavar="[OBJECTIVE/]OPTIMISER[/PRIOR]",
             help="One way to train, e.g. lbfgs, margin/frank_wolfe or sgd:seed=3/laplacian:scale=1; "
             "again for more. All optimisers by default.",
-            rich_help_panel=LEARNS,
         ),
     ] = None
     optimisers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES", help="Entries by name, with commas between them.", rich_help_panel=LEARNS
-        ),
+        str | None, in_learning(metavar="NAMES", help="Entries by name, with commas between them.")
     ] = None
     prior: Annotated[
         str,
-        typer.Option(
-            metavar="PRIOR",
-            help="Of entries that name none, e.g. gaussian:variance=0.5, laplacian or none.",
-            rich_help_panel=LEARNS,
+        in_learning(
+            metavar="PRIOR", help="Of entries that name none, e.g. gaussian:variance=0.5, laplacian or none."
         ),
     ] = "gaussian"
     epochs: Annotated[
-        int | None,
-        typer.Option(
-            "--epochs", "--max-iterations", min=0, help="Iterations per entry.", rich_help_panel=STOPS
-        ),
+        int | None, in_stopping("--epochs", "--max-iterations", min=0, help="Iterations per entry.")
     ] = None
-    max_seconds: Annotated[
-        float, typer.Option(min=0, help="Of training per entry.", rich_help_panel=STOPS)
-    ] = 900.0
+    max_seconds: Annotated[float, in_stopping(min=0, help="Of training per entry.")] = 900.0
 
     def names(self) -> list[str] | None:
         """The entries; None for all."""
@@ -67,38 +56,22 @@ class Kept:
     """Files besides the table on standard output."""
 
     json: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Everything, each iteration too; - instead of the table.",
-            rich_help_panel=WRITING,
-        ),
+        str | None, in_writing(metavar="FILE", help="Everything, each iteration too; - instead of the table.")
     ] = None
     markdown: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="The table in Markdown; - instead of the table.", rich_help_panel=WRITING
-        ),
+        str | None, in_writing(metavar="FILE", help="The table in Markdown; - instead of the table.")
     ] = None
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.png", help="Draw score against seconds.", rich_help_panel=WRITING),
-    ] = None
+    plot: Annotated[str | None, in_writing(metavar="FILE.png", help="Draw score against seconds.")] = None
 
     def files(self) -> list[str]:
-        """Those that are to be written."""
+        """The files to write."""
         return [name for name in (self.json, self.markdown, self.plot) if name is not None and name != "-"]
 
 
 def bake_off(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
-    dev: Annotated[
-        list[str],
-        typer.Option(
-            "--dev", metavar="FILE", help="Held-out file that scores them.", rich_help_panel=READING
-        ),
-    ],
+    dev: Annotated[list[str], in_reading("--dev", metavar="FILE", help="Held-out file that scores them.")],
     reading: Reading,
     partial: PartialLabels,
     looks: Looks,
@@ -112,8 +85,8 @@ def bake_off(
     """Train in many ways on the same data, and compare the models on held-out data.
 
     The files are read and encoded once. Ends with a table, best first: objective, held-out score and its
-    significance against the best, seconds, memory, active features. An entry that cannot do it says why and
-    the others go on. Ctrl-C ends the entry at work and leaves out the rest; the exit code is then 130.
+    significance against the best, seconds, memory, active features. An entry that fails reports why, and
+    the others continue. Ctrl-C stops the current entry and omits the rest; the exit code is then 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
     from fieldcraft.cli.reading import read_labelled
@@ -138,7 +111,7 @@ def bake_off(
     )
     corpus, held_out, _ = read_labelled(files, dev, reading.arguments(), partial.arguments())
     Report(quiet=quiet).corpora(corpus, held_out)
-    found = baked(
+    result = baked(
         crf,
         corpus,
         X_dev=held_out,
@@ -146,23 +119,23 @@ def bake_off(
         epochs=entrants.epochs,
         max_seconds=entrants.max_seconds,
     )
-    _keep(found, kept)
-    if found.interrupted:
+    _keep(result, kept)
+    if result.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _keep(found: BakeOff, kept: Kept) -> None:
-    """The table on standard output, or what is to stand there instead; and the files."""
+def _keep(result: BakeOff, kept: Kept) -> None:
+    """Print the table, or what replaces it on standard output, and write the files."""
     import json
 
     if "-" not in (kept.json, kept.markdown):
-        print(found)
+        print(result)
     if kept.json is not None:
-        _write(kept.json, json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        _write(kept.json, json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n")
     if kept.markdown is not None:
-        _write(kept.markdown, found.markdown())
+        _write(kept.markdown, result.markdown())
     if kept.plot is not None:
-        found.plot(kept.plot)
+        result.plot(kept.plot)
 
 
 def _write(name: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""`fieldcraft compare`: is one run better than another, or is the difference chance."""
+"""`fieldcraft compare`: whether the difference between two runs is significant."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fieldcraft.cli.options import READING, Json, Metric, Quiet, Seed
+from fieldcraft.cli.options import Json, Metric, Quiet, Seed, in_reading, in_scoring
 from fieldcraft.cli.score import Delimiter, Spans
 from fieldcraft.errors import CorpusError
 
@@ -22,20 +22,12 @@ def compare(
     first: Annotated[str, typer.Argument(metavar="RUN1", help="The same tokens, labelled by one system.")],
     second: Annotated[str, typer.Argument(metavar="RUN2", help="And by another; - is standard input.")],
     *,
-    gold: Annotated[
-        int, typer.Option(help="Column of the labels in GOLD; -1 is the last.", rich_help_panel=READING)
-    ] = -1,
-    predicted: Annotated[
-        int, typer.Option(help="Column of the labels in the runs.", rich_help_panel=READING)
-    ] = -1,
+    gold: Annotated[int, in_reading(help="Column of the labels in GOLD; -1 is the last.")] = -1,
+    predicted: Annotated[int, in_reading(help="Column of the labels in the runs.")] = -1,
     delimiter: Delimiter = "auto",
     spans: Spans,
-    resamples: Annotated[
-        int, typer.Option(min=1, help="Draws of the bootstrap.", rich_help_panel="Scoring")
-    ] = 5000,
-    level: Annotated[
-        float, typer.Option(min=0.01, max=0.999, help="Of its interval.", rich_help_panel="Scoring")
-    ] = 0.95,
+    resamples: Annotated[int, in_scoring(min=1, help="Draws of the bootstrap.")] = 5000,
+    level: Annotated[float, in_scoring(min=0.01, max=0.999, help="Of its interval.")] = 0.95,
     metric: Metric = "auto",
     json: Json = False,
     seed: Seed = 0,
@@ -43,8 +35,8 @@ def compare(
 ) -> None:
     """Compare two labellings of the same tokens: scores, where they differ, and whether by chance.
 
-    Each file has a token a line and the labels in its last column, as `tag` writes them. Shows the scores and
-    a bootstrap interval of their difference, tokens right and wrong in both, and matched-pairs tests.
+    Each file has one token per line and the labels in its last column, as `tag` writes them. Shows the scores
+    and a bootstrap interval of their difference, tokens right and wrong in both, and matched-pairs tests.
     """
     del quiet
     import json as json_
@@ -57,7 +49,7 @@ def compare(
     right, *runs = (_labels(f, c, delimiter) for f, c in zip(files, (gold, predicted, predicted)))
     for name, labels in zip(files[1:], runs):
         _check_lengths(gold_file, right, name, labels)
-    found = compared(
+    comparison = compared(
         right,
         *runs,
         metric=str(metric),
@@ -67,7 +59,11 @@ def compare(
         names=("RUN1", "RUN2"),
         **spans.rules(),
     )
-    print(json_.dumps({"files": files, **found.to_dict()}, ensure_ascii=False, indent=2) if json else found)
+    print(
+        json_.dumps({"files": files, **comparison.to_dict()}, ensure_ascii=False, indent=2)
+        if json
+        else comparison
+    )
 
 
 def _labels(name: str, column: int, delimiter: str) -> Labels:
@@ -78,21 +74,21 @@ def _labels(name: str, column: int, delimiter: str) -> Labels:
 
 
 def _check_lengths(gold_file: str, gold: Labels, name: str, labels: Labels) -> None:
-    """Refuse a run of other sequences than those of the gold file, at the first that differs."""
+    """Raise a CorpusError at the first sequence of a run that differs from the gold file."""
     sizes = [list(map(len, side)) for side in (labels, gold)]
     if sizes[0] == sizes[1]:
         return
     pairs = zip(*sizes)
     at = next((i for i, (ours, theirs) in enumerate(pairs) if ours != theirs), min(map(len, sizes)))
-    told = [f"{side[at]} tokens" if at < len(side) else "no tokens" for side in sizes]
+    counts = [f"{side[at]} tokens" if at < len(side) else "no tokens" for side in sizes]
     raise CorpusError(
-        f"{_place(name, at)}: sequence {at} has {told[0]} where {_place(gold_file, at)} has {told[1]}; "
+        f"{_line(name, at)}: sequence {at} has {counts[0]} where {_line(gold_file, at)} has {counts[1]}; "
         "compare labellings of the same tokens"
     )
 
 
-def _place(name: str, sequence: int) -> str:
-    """`file:line` of a sequence's first token; the file alone where it cannot be read again, or has ended."""
+def _line(name: str, sequence: int) -> str:
+    """`file:line` of a sequence's first token; only the file if it has no such line."""
     from itertools import islice
 
     from fieldcraft.corpus.formats.context import blocks

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import READING, WRITING, Quiet, Reading, named
+from fieldcraft.cli.options import Quiet, Reading, in_reading, in_writing, named
 from fieldcraft.errors import CorpusError
 
 EXAMPLES = [
@@ -22,23 +22,15 @@ _SCHEMES = named("fieldcraft.corpus.schemes", "SCHEMES")
 
 @dataclass
 class Schemes:
-    """How the labels are spelled."""
+    """The label schemes."""
 
     scheme_from: Annotated[
         str | None,
-        typer.Option(
-            help="Scheme that the labels must follow: io, iob1, iob2, iobes or bilou.",
-            rich_help_panel=READING,
-            **_SCHEMES,
-        ),
+        in_reading(help="Scheme that the labels must follow: io, iob1, iob2, iobes or bilou.", **_SCHEMES),
     ] = None
     scheme_to: Annotated[
         str | None,
-        typer.Option(
-            help="Scheme to spell the labels in: io, iob1, iob2, iobes or bilou.",
-            rich_help_panel=WRITING,
-            **_SCHEMES,
-        ),
+        in_writing(help="Scheme to spell the labels in: io, iob1, iob2, iobes or bilou.", **_SCHEMES),
     ] = None
 
 
@@ -46,18 +38,10 @@ def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is standard input.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is standard output.")],
     *,
-    from_: Annotated[
-        str | None,
-        typer.Option("--from", help="Format of IN, as --format.", rich_help_panel=READING, **_FORMATS),
-    ] = None,
+    from_: Annotated[str | None, in_reading("--from", help="Format of IN, as --format.", **_FORMATS)] = None,
     to: Annotated[
         str,
-        typer.Option(
-            "--to",
-            help="Format of OUT; auto goes by its name and is columns otherwise.",
-            rich_help_panel=WRITING,
-            **_FORMATS,
-        ),
+        in_writing("--to", help="Format of OUT; auto goes by its name and is columns otherwise.", **_FORMATS),
     ] = "auto",
     schemes: Schemes,
     reading: Reading,
@@ -97,12 +81,12 @@ def convert(
 
 
 def check_scheme(batch: Any, scheme: str, before: int) -> None:
-    """Refuse labels that are not well-formed in a scheme; `before` sequences came earlier."""
+    """Raise a CorpusError for labels that are not well-formed; `before` sequences were checked earlier."""
     from fieldcraft.corpus import schemes
 
-    found = schemes.validate(batch.labels, scheme)
-    if found:
-        first = found[0]
+    violations = schemes.validate(batch.labels, scheme)
+    if violations:
+        first = violations[0]
         raise CorpusError(
             f"{batch.source}: sequence {before + first.sequence}, token {first.position}: {first.label!r} "
             f"where {scheme} wants {first.expected!r}; leave --scheme-from out to read it as conlleval does"

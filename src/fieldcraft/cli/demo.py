@@ -1,4 +1,4 @@
-"""`fieldcraft demo`: the thing working, in seconds and without any file."""
+"""`fieldcraft demo`: a demonstration in a few seconds, without any file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The demo: learn to read postal addresses, and say how sure each answer is.
+"""The demo: parse postal addresses, with a probability for each field.
 
-Trains on synthetic addresses, scores every field on addresses that training never saw, reads a few
-lines typed by hand with a probability per field, and shows the features that weigh most.
+Trains on synthetic addresses, scores every field on held-out addresses, parses a few lines typed by hand with
+a probability per field, and shows the features with the largest weights.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ COLOURS = {
 
 
 def demonstrate(n_jobs: int | None = None, seed: int = 0) -> None:
-    """Train, score, read, explain."""
+    """Train, score, predict, show features."""
     console = Console(highlight=False)
     train, held_out = datasets.split(datasets.addresses(n=2000, seed=seed), fraction=0.8, seed=seed)
     console.print(
@@ -72,7 +72,7 @@ def demonstrate(n_jobs: int | None = None, seed: int = 0) -> None:
 
 
 def learn(console: Console, train: Corpus, n_jobs: int | None) -> ChainCRF:
-    """A trained model, with a progress line on a terminal and a few log lines elsewhere."""
+    """Train a model, with a progress line on a terminal and a few log lines elsewhere."""
     live = sys.stderr.isatty()
     begun = time.perf_counter()
     crf = ChainCRF(templates=TEMPLATES, n_jobs=n_jobs, verbose=live)
@@ -93,19 +93,19 @@ def log(record: Record) -> None:
 
 def show_scores(console: Console, crf: ChainCRF, held_out: Corpus) -> None:
     """Precision, recall and F per field on held-out addresses."""
-    found = metrics.span_scores(held_out.labels, crf.predict(held_out))
+    scores = metrics.span_scores(held_out.labels, crf.predict(held_out))
     console.print(f"\n[bold]Scores on {len(held_out)} held-out synthetic addresses[/bold], in per cent")
     table = Table("field", box=frame(console))
     for name in ("precision", "recall", "F", "in the data"):
         table.add_column(name, justify="right")
-    for field, score in (*found.by_type.items(), ("all fields", found.micro)):
+    for field, score in (*scores.by_type.items(), ("all fields", scores.micro)):
         shares = (score.precision, score.recall, score.f)
         table.add_row(field, *(f"{100 * share:.1f}" for share in shares), str(score.gold))
     console.print(table)
 
 
 def reading(crf: ChainCRF, line: str) -> Text:
-    """The line's fields, each with the probability that it is one, not longer and not shorter."""
+    """The fields of a line, each with its probability."""
     words = line.split()
     spans = schemes.spans(crf.predict([words])[0])
     text = Text()
@@ -119,7 +119,7 @@ def reading(crf: ChainCRF, line: str) -> Text:
 
 
 def show_features(console: Console, crf: ChainCRF, n: int = 8) -> None:
-    """The features with the largest weights: what is seen with a label, and which labels follow."""
+    """The features with the largest weights: observations with a label, and label pairs."""
     index, names, by_size = crf.features_, crf.classes_, np.argsort(-np.abs(crf.weights_))
     console.print("\n[bold]Strongest features[/bold]: a positive weight speaks for the label")
     table = Table("weight", "what is seen", "label", box=frame(console))
@@ -132,5 +132,5 @@ def show_features(console: Console, crf: ChainCRF, n: int = 8) -> None:
 
 
 def frame(console: Console) -> box.Box | None:
-    """Lines around tables on a terminal only."""
+    """The frame of tables, on a terminal only."""
     return box.SIMPLE_HEAD if console.is_terminal else None

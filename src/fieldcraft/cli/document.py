@@ -1,4 +1,4 @@
-"""The page docs/commands.md, written from the commands themselves.
+"""The page docs/commands.md, generated from the commands.
 
 python -m fieldcraft.cli.document > docs/commands.md
 """

@@ -1,4 +1,4 @@
-"""`fieldcraft explain`: why a token got its label."""
+"""`fieldcraft explain`: the features behind the label of a token."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fieldcraft.cli.inspect import in_shown
 from fieldcraft.cli.options import Html, Json, Model, Quiet, Reading
 from fieldcraft.errors import InputError
 
@@ -15,7 +16,6 @@ EXAMPLES = [
     "fieldcraft explain words.fc --text 'Ada spoke in Zurich .' --top 3",
     "fieldcraft explain ner.fc test.conll --json",
 ]
-SHOWN = "What is shown"
 
 
 def explain(
@@ -25,17 +25,10 @@ def explain(
     ] = "-",
     *,
     text: Annotated[str | None, typer.Option(help="Explain this raw text instead of a file.")] = None,
-    sequence: Annotated[
-        int, typer.Option(min=0, help="Number of the sequence, from 0.", rich_help_panel=SHOWN)
-    ] = 0,
-    token: Annotated[
-        int | None, typer.Option(min=0, help="Number of the token, from 0.", rich_help_panel=SHOWN)
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(help="Label to compare with; the runner-up by default.", rich_help_panel=SHOWN),
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Features per token.", rich_help_panel=SHOWN)] = 10,
+    sequence: Annotated[int, in_shown(min=0, help="Number of the sequence, from 0.")] = 0,
+    token: Annotated[int | None, in_shown(min=0, help="Number of the token, from 0.")] = None,
+    against: Annotated[str | None, in_shown(help="Label to compare with; the runner-up by default.")] = None,
+    top: Annotated[int, in_shown(min=1, help="Features per token.")] = 10,
     json: Json = False,
     html: Html = None,
     reading: Reading,
@@ -59,7 +52,7 @@ def _sequence(crf: Any, file: str, text: str | None, number: int, reading: Readi
     if text is not None:
         return reader_of(crf).sequence(text)
     stream = read(file, lazy=True, optional_label=True, **reading_of(crf, reading))
-    found = next(islice(stream, number, None), None)
-    if found is None:
+    chosen = next(islice(stream, number, None), None)
+    if chosen is None:
         raise InputError(f"{stream.source} has no sequence {number}; they are counted from 0")
-    return found
+    return chosen

@@ -1,36 +1,28 @@
-"""`fieldcraft inspect`: what a model has learnt."""
+"""`fieldcraft inspect`: a summary of a model."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from fieldcraft.cli.options import Html, Json, Model, Quiet
+from fieldcraft.cli.options import Html, Json, Model, Quiet, panel
 
 EXAMPLES = [
     "fieldcraft inspect ner.fc --top 5",
     "fieldcraft inspect ner.fc --label B-LOC --json",
     "fieldcraft inspect ner.fc --attribute 'word=*' --html model.html",
 ]
-SHOWN = "What is shown"
+in_shown = panel("What is shown")
 
-Top = Annotated[
-    int, typer.Option("--top", min=1, help="How many features of each kind.", rich_help_panel=SHOWN)
-]
+Top = Annotated[int, in_shown("--top", min=1, help="How many features of each kind.")]
 
 
 def inspect(
     model: Model,
     *,
     top: Top = 20,
-    label: Annotated[str | None, typer.Option(help="Only this label.", rich_help_panel=SHOWN)] = None,
-    attribute: Annotated[
-        str | None, typer.Option(help="Attributes that match, e.g. 'word=*'.", rich_help_panel=SHOWN)
-    ] = None,
-    template: Annotated[
-        str | None, typer.Option(help="Only features of this template.", rich_help_panel=SHOWN)
-    ] = None,
+    label: Annotated[str | None, in_shown(help="Only this label.")] = None,
+    attribute: Annotated[str | None, in_shown(help="Attributes that match, e.g. 'word=*'.")] = None,
+    template: Annotated[str | None, in_shown(help="Only features of this template.")] = None,
     json: Json = False,
     html: Html = None,
     quiet: Quiet = False,

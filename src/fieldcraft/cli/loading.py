@@ -1,4 +1,4 @@
-"""A model file in, with what the model knows of the files it was trained on."""
+"""Loading of model files, and how to read files like those of their training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fieldcraft.errors import CorpusError, ModelFileError
 
 
 def load_model(path: str, jobs: int | None) -> Any:
-    """The model in a file, set to use so many threads."""
+    """Load a model and set its number of threads."""
     from fieldcraft.models.answers import Answers
     from fieldcraft.models.persistence import load
 
@@ -22,17 +22,17 @@ def load_model(path: str, jobs: int | None) -> Any:
 
 
 def reading_of(model: Any, reading: Reading) -> dict[str, Any]:
-    """Arguments of `fc.read` for files like those that the model was trained on; options go first."""
-    given = {**_known(model), **reading.arguments()}
-    if "label" not in given and "columns" not in given and given.get("format") != "attributes":
+    """Arguments of `fc.read` for files like those that the model was trained on; options override them."""
+    arguments = {**_known(model), **reading.arguments()}
+    if "label" not in arguments and "columns" not in arguments and arguments.get("format") != "attributes":
         raise CorpusError(
-            "the model does not say how its files are read; pass --columns (and --label, --format)"
+            "the model file does not say how its corpus was read; pass --columns (and --label, --format)"
         )
-    return given
+    return arguments
 
 
 def _known(model: Any) -> dict[str, Any]:
-    """What the file says of reading; it may come from anywhere, so only what we would write is taken."""
+    """The arguments of reading in the model file, which is not trusted: unexpected content is an error."""
     source = getattr(model, "source_", None) or {}
     names = {field.name for field in fields(Reading)}
     for name, value in source.items() if isinstance(source, dict) else [("source", source)]:

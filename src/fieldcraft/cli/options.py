@@ -16,11 +16,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-READING, RUNNING, WRITING = "Reading", "Running", "Writing"
+
+def panel(title: str) -> Any:
+    """``typer.Option`` for options that the help shows under ``title``."""
+    return functools.partial(typer.Option, rich_help_panel=title)
+
+
+in_reading, in_running, in_writing, in_scoring = map(panel, ["Reading", "Running", "Writing", "Scoring"])
 
 
 def named(module: str, table: str, *extra: str) -> dict[str, Any]:
-    """Settings of an option whose value is a name in a table, loaded when it is needed."""
+    """Settings of an option whose value is a name in a table, which is imported on demand."""
 
     def names() -> list[str]:
         return [*extra, *getattr(import_module(module), table)]
@@ -34,21 +40,21 @@ def named(module: str, table: str, *extra: str) -> dict[str, Any]:
 
 
 def completed(text: str) -> str:
-    """A help text with each ``{module:TABLE}`` replaced by the table's names, loaded when they are shown.
+    """A help text with each ``{module:TABLE}`` replaced by the names in the table, imported on demand.
 
     >>> completed("{fieldcraft.design:FEATURES}.")
     'supported, all, all_states, all_transitions or selected.'
     """
 
-    def names(found: re.Match[str]) -> str:
-        *most, last = getattr(import_module(found[1]), found[2])
+    def names(match: re.Match[str]) -> str:
+        *most, last = getattr(import_module(match[1]), match[2])
         return f"{', '.join(most)} or {last}"
 
     return re.sub(r"\{([\w.]+):(\w+)\}", names, text)
 
 
 class Command(TyperCommand):
-    """A command whose help is completed when it is asked for."""
+    """A command whose help is completed when it is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         for parameter in self.params:
@@ -56,27 +62,14 @@ class Command(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs", "-j", help="Threads; all allowed cores by default.", min=1, rich_help_panel=RUNNING
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of every random choice.", rich_help_panel=RUNNING)]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.", rich_help_panel=RUNNING)
-]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.", rich_help_panel=WRITING)]
+Jobs = Annotated[int | None, in_running("--jobs", "-j", help="Threads; all allowed cores by default.", min=1)]
+Seed = Annotated[int, in_running("--seed", help="Seed of every random choice.")]
+Quiet = Annotated[bool, in_running("--quiet", "-q", help="Say nothing but warnings and errors.")]
+Json = Annotated[bool, in_writing("--json", help="Write JSON, for programs.")]
 Output = Annotated[
-    str,
-    typer.Option(
-        "--output", "-o", help="File to write; - is standard output, .gz is packed.", rich_help_panel=WRITING
-    ),
+    str, in_writing("--output", "-o", help="File to write; - is standard output, .gz is packed.")
 ]
-Html = Annotated[
-    str | None,
-    typer.Option("--html", metavar="FILE", help="Write a web page to a file.", rich_help_panel=WRITING),
-]
+Html = Annotated[str | None, in_writing("--html", metavar="FILE", help="Write a web page to a file.")]
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model file that `train` wrote.", show_default=False)
 ]
@@ -86,10 +79,9 @@ Files = Annotated[
 ]
 Metric = Annotated[
     str | None,
-    typer.Option(
+    in_scoring(
         "--metric",
         help="Score by this metric: auto, span_f, token_accuracy …",
-        rich_help_panel="Scoring",
         **named("fieldcraft.evaluation.metrics", "METRICS", "auto"),
     ),
 ]
@@ -97,49 +89,38 @@ Metric = Annotated[
 
 @dataclass
 class Reading:
-    """How files are read: the arguments of `fc.read`; None leaves a thing as it is known."""
+    """How files are read: the arguments of `fc.read`; None for the default."""
 
     columns: Annotated[
-        str | None,
-        typer.Option(
-            help="Names of the columns, e.g. word,pos,ner.", rich_help_panel=READING, metavar="NAMES"
-        ),
+        str | None, in_reading(help="Names of the columns, e.g. word,pos,ner.", metavar="NAMES")
     ] = None
     label: Annotated[
-        str | None,
-        typer.Option(
-            help="Name of the label column; the last one by default.", rich_help_panel=READING, metavar="NAME"
-        ),
+        str | None, in_reading(help="Name of the label column; the last one by default.", metavar="NAME")
     ] = None
     format: Annotated[
         str | None,
-        typer.Option(
+        in_reading(
             help="auto, {fieldcraft.corpus.formats:FORMATS}.",
-            rich_help_panel=READING,
             **named("fieldcraft.corpus.formats", "FORMATS", "auto"),
         ),
     ] = None
     separator: Annotated[
-        str | None,
-        typer.Option(help="What parts columns: auto, blank, tab or a character.", rich_help_panel=READING),
+        str | None, in_reading(help="What parts columns: auto, blank, tab or a character.")
     ] = None
-    docstart: Annotated[
-        str | None, typer.Option(help="skip or keep -DOCSTART- lines.", rich_help_panel=READING)
-    ] = None
-    comment: Annotated[
-        str | None,
-        typer.Option(help="Drop lines that open with this.", rich_help_panel=READING, metavar="PREFIX"),
-    ] = None
-    encoding: Annotated[str | None, typer.Option(help="utf-8 by default.", rich_help_panel=READING)] = None
+    docstart: Annotated[str | None, in_reading(help="skip or keep -DOCSTART- lines.")] = None
+    comment: Annotated[str | None, in_reading(help="Drop lines that open with this.", metavar="PREFIX")] = (
+        None
+    )
+    encoding: Annotated[str | None, in_reading(help="utf-8 by default.")] = None
 
     def arguments(self) -> dict[str, Any]:
-        """What was given, as arguments of `fc.read`."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        if "columns" in given:
-            given["columns"] = self.columns.replace(",", " ").split()  # type: ignore[union-attr]
+        """The arguments of `fc.read`."""
+        arguments = {name: value for name, value in vars(self).items() if value is not None}
+        if "columns" in arguments:
+            arguments["columns"] = self.columns.replace(",", " ").split()  # type: ignore[union-attr]
         if self.label is not None and self.label.lstrip("-").isdigit():
-            given["label"] = int(self.label)
-        return given
+            arguments["label"] = int(self.label)
+        return arguments
 
 
 def expanded(function: Callable[..., None]) -> Callable[..., None]:
@@ -149,10 +130,10 @@ def expanded(function: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {p.name: p.annotation for p in taken if _group_parameters(p.annotation)}
 
     @functools.wraps(function)
-    def command(**given: Any) -> None:
+    def command(**values: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        function(**given)
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        function(**values)
 
     parameters = [flat for p in taken for flat in _flattened(p)]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

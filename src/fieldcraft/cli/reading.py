@@ -1,9 +1,9 @@
-"""Files in: whole corpora for training and scoring, batches for everything that streams.
+"""Reading of files: whole corpora for training and scoring, batches for commands that stream.
 
-A batch ends when it is large enough or when the input has nothing more to give for a moment, so that
-answers to what was read appear before the input ends, and memory does not grow with it.
-Hazard: the moment is noticed inside the reader (`Waiting.read`), while it is asked for its next
-sequence; all earlier ones lie in the batch by then.
+A batch ends when it is large enough or when no input arrives for a moment, so that output appears before the
+input ends, and memory does not grow with it.
+Hazard: the pause is detected inside the reader (`Waiting.read`) while it reads the next sequence; all earlier
+ones are in the batch by then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOMENT = 0.02  # seconds without input after which a batch is closed
 
 
 def read_corpora(files: list[str], arguments: dict[str, Any]) -> tuple[Corpus, dict[str, Any]]:
-    """The sequences of all files as one corpus, and the arguments of `fc.read` that read the like."""
+    """The sequences of all files as one corpus, and the arguments of `fc.read` for similar files."""
     from fieldcraft.corpus import Corpus, read
 
     parts, streams = [], []
@@ -45,28 +45,28 @@ def read_corpora(files: list[str], arguments: dict[str, Any]) -> tuple[Corpus, d
         fields=first.fields,
         source=", ".join(files),
     )
-    found: dict[str, Any] = {**arguments, "format": streams[0].format, "label": label}
-    if found["format"] == "columns":
-        found["columns"] = list(first.fields)
-    return whole, found
+    known: dict[str, Any] = {**arguments, "format": streams[0].format, "label": label}
+    if known["format"] == "columns":
+        known["columns"] = list(first.fields)
+    return whole, known
 
 
 def read_labelled(
     files: list[str], dev: list[str] | None, arguments: dict[str, Any], partial: dict[str, Any]
 ) -> tuple[Corpus, Corpus | None, dict[str, Any]]:
-    """Training files, held-out files, and the arguments of `fc.read` that read the like.
+    """Training files, held-out files, and the arguments of `fc.read` for similar files.
 
-    ``partial`` says how the training files write labels that are not known; held-out ones know theirs.
+    ``partial`` are the arguments for unknown labels in the training files; held-out labels are all known.
     """
-    corpus, found = read_corpora(files, {"label": -1, **arguments, **partial})
-    source = {name: value for name, value in found.items() if name not in partial}
+    corpus, known = read_corpora(files, {"label": -1, **arguments, **partial})
+    source = {name: value for name, value in known.items() if name not in partial}
     return corpus, read_corpora(dev, source)[0] if dev else None, source
 
 
 def read_batches(
     name: str, arguments: dict[str, Any], handle: Callable[[Stream, list[Sequence]], None]
 ) -> None:
-    """Hand the sequences of a file over, batch by batch; a file without any hands over none."""
+    """Call ``handle`` with the sequences of a file, batch by batch; never for an empty file."""
     from fieldcraft.corpus import read
 
     batch = Batch(handle)
@@ -80,7 +80,7 @@ def read_batches(
 
 
 class Batch:
-    """Items that wait to be handled together."""
+    """Items that are handled together."""
 
     def __init__(self, handle: Callable[[Any, list[Any]], None]) -> None:
         self.handle = handle
@@ -95,14 +95,14 @@ class Batch:
             self.close()
 
     def close(self) -> None:
-        """Handle what is there."""
+        """Handle the items so far."""
         items, self.items, self.tokens = self.items, [], 0
         if items:
             self.handle(self.stream, items)
 
 
 class Waiting:
-    """An input that says so before it waits; `read` gives what is there."""
+    """An input that calls a function before it waits; `read` returns the available bytes."""
 
     def __init__(self, descriptor: int, name: str, before_waiting: Callable[[], None]) -> None:
         self.descriptor = descriptor
@@ -117,16 +117,16 @@ class Waiting:
     def _ready(self) -> bool:
         try:
             return bool(select.select([self.descriptor], [], [], MOMENT)[0])
-        except OSError:  # systems that can ask sockets only
+        except OSError:  # systems where select works for sockets only
             return False
 
 
 def waiting_input(name: str, before_waiting: Callable[[], None]) -> Any:
-    """Something `fc.read` can read: pipes and terminals tell before they wait, files never do."""
+    """An input for `fc.read`; pipes and terminals call ``before_waiting`` before they wait."""
     if name != "-":
         return _pipe(name, before_waiting) if _is_pipe(name) else name
     if sys.stdin is None:
-        raise CorpusError("<stdin>: is closed; give a file, or something to read from")
+        raise CorpusError("<stdin>: is closed; pass a file, or open standard input")
     try:
         return Waiting(sys.stdin.fileno(), "<stdin>", before_waiting)
     except (OSError, ValueError):  # a replaced standard input has no descriptor

@@ -1,4 +1,4 @@
-"""What the commands print on standard output: scores, inspections, explanations."""
+"""Output of the commands on standard output: scores, inspections, explanations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Labels = list[list[str]]
 
 
 def show(report: Any, *, json: bool, html: str | None) -> None:
-    """An inspection or explanation: as text, as JSON, and as a page in a file."""
+    """Show an inspection or explanation: as text, as JSON, or as a page in a file."""
     if html is not None:
         report.to_html(html)
     if json:
@@ -29,7 +29,7 @@ def print_scores(
     alpha: float = 0.5,
     rules: dict[str, str] | None = None,
 ) -> None:
-    """conlleval's table where the labels form a scheme, accuracies below it."""
+    """Print conlleval's table if the labels form a scheme, and accuracies."""
     spans = bool(rules) or metrics.forms_scheme([*gold, *predicted])
     facts = metrics.summary(gold, predicted, **(rules or {})) if spans else _accuracies(gold, predicted)
     if spans and alpha != 0.5:

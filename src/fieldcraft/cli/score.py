@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
-from fieldcraft.cli.options import READING, Files, Json, Metric, Quiet, named
+from fieldcraft.cli.options import Files, Json, Metric, Quiet, in_reading, named, panel
 from fieldcraft.errors import CorpusError, InputError
 
 EXAMPLES = [
@@ -15,38 +13,26 @@ EXAMPLES = [
     "fieldcraft score tagged.conll --strict --scheme iob2",
     "fieldcraft score tagged.conll --json",
 ]
-COUNTING = "Counting"
-Delimiter = Annotated[
-    str,
-    typer.Option("--delimiter", "-d", help="auto, blank, tab or a character.", rich_help_panel=READING),
-]
+in_counting = panel("Counting")
+Delimiter = Annotated[str, in_reading("--delimiter", "-d", help="auto, blank, tab or a character.")]
 
 
 @dataclass
 class Spans:
-    """What counts as a span found."""
+    """How spans are counted."""
 
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Count only well-formed spans of --scheme.", rich_help_panel=COUNTING),
-    ] = False
+    strict: Annotated[bool, in_counting("--strict", help="Count only well-formed spans of --scheme.")] = False
     scheme: Annotated[
         str | None,
-        typer.Option(
+        in_counting(
             help="Scheme for --strict: iob1, iob2, iobes, bilou …",
-            rich_help_panel=COUNTING,
             **named("fieldcraft.evaluation.span_rules", "STRICT"),
         ),
     ] = None
-    raw: Annotated[
-        bool,
-        typer.Option(
-            "--raw", "-r", help="Each label but O is a span of one token.", rich_help_panel=COUNTING
-        ),
-    ] = False
+    raw: Annotated[bool, in_counting("--raw", "-r", help="Each label but O is a span of one token.")] = False
 
     def rules(self) -> dict[str, str]:
-        """As arguments of the metrics."""
+        """Arguments of the metrics."""
         if self.raw:
             return {"scheme": "raw"}
         if self.strict != (self.scheme is not None):
@@ -56,20 +42,16 @@ class Spans:
 
 @dataclass
 class Counting(Spans):
-    """Spans, and how precision and recall are weighed."""
+    """How spans are counted, and how precision and recall are weighted."""
 
-    alpha: Annotated[
-        float, typer.Option(min=0, max=1, help="Weight of precision in F.", rich_help_panel=COUNTING)
-    ] = 0.5
+    alpha: Annotated[float, in_counting(min=0, max=1, help="Weight of precision in F.")] = 0.5
 
 
 def score(
     files: Files = ["-"],  # noqa: B006
     *,
-    gold: Annotated[
-        int, typer.Option(help="Column of the gold labels; -2 is the last but one.", rich_help_panel=READING)
-    ] = -2,
-    predicted: Annotated[int, typer.Option(help="Column of the predictions.", rich_help_panel=READING)] = -1,
+    gold: Annotated[int, in_reading(help="Column of the gold labels; -2 is the last but one.")] = -2,
+    predicted: Annotated[int, in_reading(help="Column of the predictions.")] = -1,
     delimiter: Delimiter = "auto",
     counting: Counting,
     metric: Metric = None,

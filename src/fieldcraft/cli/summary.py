@@ -1,4 +1,4 @@
-"""What `train` says on standard error: what it read, what looks wrong in it, how training goes."""
+"""Output of `train` on standard error: the corpora, warnings about them, progress of training."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MOST = 60  # rows of a list that are shown
 
 
 class Report:
-    """Follows one training; given to `fit` as a callback."""
+    """A callback of `fit` that reports the progress of one training."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
         self._progress: Progress | None = None
 
     def corpora(self, train: Corpus, held_out: Corpus | None) -> None:
-        """Sizes and labels of what was read, and warnings."""
+        """Print sizes and labels of the corpora, and warnings."""
         self._say(_size("read", train))
         if held_out is not None:
             self._say(_size("held out", held_out))
@@ -37,7 +37,7 @@ class Report:
             print(f"warning: {warning}", file=sys.stderr)
 
     def begin(self, encoder: Any, index: Any, max_iterations: int) -> None:
-        """The features that training will weigh, by template."""
+        """Print the number of features, by template."""
         names = [template.name for template in encoder.templates]
         counts = Counter(index.template.tolist())
         self._say(f"{len(index):,} features of {index.n_attributes:,} attributes, by template:")
@@ -72,21 +72,21 @@ class Report:
 
 
 def warnings(train: Corpus, held_out: Corpus | None, counts: Counter[str]) -> list[str]:
-    """What is allowed but seldom meant."""
-    found = []
+    """Warnings about data that is valid but unusual."""
+    listed = []
     once = sorted(name for name, n in counts.items() if n == 1)
     if once:
-        found.append(f"seen only once: {_some('label', once)}")
-    found += _ill_formed(train, counts)
+        listed.append(f"seen only once: {_some('label', once)}")
+    listed += _ill_formed(train, counts)
     if held_out is not None:
         unseen = sorted(set(label_names(held_out.labels)) - set(label_names(train.labels)))
         if unseen:
-            found.append(f"held out but never trained: {_some('label', unseen)}")
-    return [*found, *_repeated(train, held_out)]
+            listed.append(f"held out but never trained: {_some('label', unseen)}")
+    return [*listed, *_repeated(train, held_out)]
 
 
 def _ill_formed(train: Corpus, counts: Counter[str]) -> list[str]:
-    whole = sum(counts.values()) == train.n_tokens  # no scheme can be judged where labels are unknown
+    whole = sum(counts.values()) == train.n_tokens  # no scheme can be checked if labels are unknown
     scheme = schemes.detect(train.labels) if whole and schemes.is_tag_set(counts) else None
     violations = schemes.validate(train.labels, scheme) if scheme else []
     if not violations:
@@ -101,11 +101,11 @@ def _ill_formed(train: Corpus, counts: Counter[str]) -> list[str]:
 def _repeated(train: Corpus, held_out: Corpus | None) -> list[str]:
     seen = Counter(map(_content, train))
     again = sum(seen.values()) - len(seen)
-    found = [f"{again:,} of {len(train):,} sequences repeat an earlier one"] if again else []
+    notes = [f"{again:,} of {len(train):,} sequences repeat an earlier one"] if again else []
     leaked = sum(_content(sequence) in seen for sequence in held_out or ())
     if leaked:
-        found.append(f"{leaked:,} of {len(held_out or ()):,} held-out sequences are in the training data too")
-    return found
+        notes.append(f"{leaked:,} of {len(held_out or ()):,} held-out sequences are in the training data too")
+    return notes
 
 
 def _content(sequence: Any) -> int:

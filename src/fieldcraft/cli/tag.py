@@ -1,4 +1,4 @@
-"""`fieldcraft tag`: label files or a stream; constant memory, answers as soon as a sequence is whole."""
+"""`fieldcraft tag`: label files or a stream, in constant memory and without delay."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import Files, Jobs, Json, Model, Output, Quiet, Reading
+from fieldcraft.cli.options import Files, Jobs, Json, Model, Output, Quiet, Reading, panel
 
 EXAMPLES = [
     "fieldcraft tag ner.fc test.conll > tagged.conll",
@@ -14,26 +14,19 @@ EXAMPLES = [
     "fieldcraft tag ner.fc test.conll --json --k-best 3 -o tagged.jsonl",
     "echo 'Ada spoke in Zurich .' | fieldcraft tag words.fc --text",
 ]
-ANSWERS = "Answers"
+in_answers = panel("Answers")
 
 Text = Annotated[
     bool, typer.Option("--text", help="Each line is a raw text, cut into tokens by the model's rule.")
 ]
 Confidence = Annotated[
     bool,
-    typer.Option(
-        "--confidence",
-        help="Add the probability of each label; with --json also of each span and sequence.",
-        rich_help_panel=ANSWERS,
+    in_answers(
+        "--confidence", help="Add the probability of each label; with --json also of each span and sequence."
     ),
 ]
-Marginals = Annotated[
-    bool, typer.Option("--marginals", help="Add the probability of every label.", rich_help_panel=ANSWERS)
-]
-KBest = Annotated[
-    int | None,
-    typer.Option("--k-best", metavar="N", min=1, help="Give the N best labellings.", rich_help_panel=ANSWERS),
-]
+Marginals = Annotated[bool, in_answers("--marginals", help="Add the probability of every label.")]
+KBest = Annotated[int | None, in_answers("--k-best", metavar="N", min=1, help="Give the N best labellings.")]
 
 
 def tag(

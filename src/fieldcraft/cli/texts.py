@@ -1,4 +1,4 @@
-"""Raw text in: each line becomes a sequence, cut into tokens by the model's own rule."""
+"""Reading of raw text: each line becomes a sequence, split by the tokenizer of the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fieldcraft.models.text import TextReader
 
 @dataclass(frozen=True)
 class TextStream:
-    """What a stream of columns would tell of itself."""
+    """The attributes of a stream of columns."""
 
     source: str
     fields: tuple[str, ...]
@@ -26,7 +26,7 @@ class TextStream:
 def read_texts(
     name: str, crf: Any, handle: Callable[[Any, list[Any]], None], *, encoding: str = "utf-8"
 ) -> None:
-    """Hand over the lines of a file as sequences, batch by batch."""
+    """Call ``handle`` with the lines of a file as sequences, batch by batch."""
     reader = reader_of(crf)
     batch = Batch(handle)
     source = Source(waiting_input(name, batch.close), encoding)
@@ -39,12 +39,10 @@ def read_texts(
 
 
 def reader_of(crf: Any) -> TextReader:
-    """What cuts raw text for the model, which must look at one column only: raw text has no other."""
+    """The reader of raw text for a model, whose templates must use one column only."""
     reader = TextReader(crf)
     names = () if reader.templates is None else reader.templates.named_columns
     if list(names) != [reader.column]:
         wants = f"looks at the columns {', '.join(names)}" if names else "was trained on features"
-        raise InputError(
-            f"the model {wants}; raw text gives words alone: train with templates over one column"
-        )
+        raise InputError(f"the model {wants}; raw text has words only: train with templates over one column")
     return reader

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import READING, Jobs, Metric, Quiet, Reading, Seed, named
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, named, panel
 
 EXAMPLES = [
     "fieldcraft train train.conll --columns word,pos,ner --dev dev.conll -o ner.fc",
@@ -15,64 +15,46 @@ EXAMPLES = [
     "fieldcraft train train.conll --prior laplacian --scale 1 --templates c0 -o small.fc",
     "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
 ]
-LOOKS, LEARNS, STOPS, KEEPS = "What the model looks at", "How it learns", "When it stops", "The model file"
+in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
+in_stopping, in_file = panel("When it stops"), panel("The model file")
 
 
 @dataclass
 class PartialLabels:
-    """How training files write labels that are not, or only partly, known."""
+    """How unknown and partly known labels are written in training files."""
 
     partial: Annotated[
-        bool,
-        typer.Option(
-            "--partial", help="Labels may be unknown (_) or candidates (A|B).", rich_help_panel=READING
-        ),
+        bool, in_reading("--partial", help="Labels may be unknown (_) or candidates (A|B).")
     ] = False
-    unknown: Annotated[
-        str, typer.Option(metavar="TEXT", help="With --partial: unknown label.", rich_help_panel=READING)
-    ] = "_"
-    between: Annotated[
-        str, typer.Option(metavar="TEXT", help="With --partial: between candidates.", rich_help_panel=READING)
-    ] = "|"
+    unknown: Annotated[str, in_reading(metavar="TEXT", help="With --partial: unknown label.")] = "_"
+    between: Annotated[str, in_reading(metavar="TEXT", help="With --partial: between candidates.")] = "|"
 
     def arguments(self) -> dict[str, Any]:
-        """As arguments of `fc.read`."""
+        """The arguments of `fc.read`."""
         return vars(self) if self.partial else {}
 
 
 @dataclass
 class Looks:
-    """What the model looks at."""
+    """The features of the model."""
 
     templates: Annotated[
         str,
-        typer.Option(
+        in_looks(
             help="A set by name (simple, tagging, entities, a1, a2, a3, a4), a file or a text; 'none' for "
             "attribute files.",
             autocompletion=named("fieldcraft.features.named", "NAMED", "none")["autocompletion"],
-            rich_help_panel=LOOKS,
         ),
     ] = "entities"
     gazetteer: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="A list of names for the templates.", rich_help_panel=LOOKS),
+        list[str] | None, in_looks(metavar="NAME=FILE", help="A list of names for the templates.")
     ] = None
     features: Annotated[
-        str,
-        typer.Option(
-            help="{fieldcraft.design:FEATURES}.",
-            rich_help_panel=LOOKS,
-            **named("fieldcraft.design", "FEATURES"),
-        ),
+        str, in_looks(help="{fieldcraft.design:FEATURES}.", **named("fieldcraft.design", "FEATURES"))
     ] = "supported"
-    min_count: Annotated[
-        int, typer.Option(min=1, help="Leave out features seen less often.", rich_help_panel=LOOKS)
-    ] = 1
+    min_count: Annotated[int, in_looks(min=1, help="Leave out features seen less often.")] = 1
     tokenizer: Annotated[
-        str | None,
-        typer.Option(
-            help="How `tag --text` cuts text: words, whitespace or characters.", rich_help_panel=LOOKS
-        ),
+        str | None, in_looks(help="How `tag --text` cuts text: words, whitespace or characters.")
     ] = None
 
 
@@ -82,40 +64,29 @@ class Learns:
 
     prior: Annotated[
         str,
-        typer.Option(
+        in_learning(
             help="Penalty on weights: {fieldcraft.priors:PRIORS}; auto is the Gaussian where the "
             "optimiser takes one.",
-            rich_help_panel=LEARNS,
             **named("fieldcraft.priors", "PRIORS", "auto"),
         ),
     ] = "auto"
-    variance: Annotated[float | None, typer.Option(help="Of the Gaussian part.", rich_help_panel=LEARNS)] = (
-        None
-    )
-    scale: Annotated[
-        float | None, typer.Option(help="Of the Laplacian part, or the hyperbolic.", rich_help_panel=LEARNS)
-    ] = None
-    positive: Annotated[
-        float | None,
-        typer.Option(help="Strength of inequality on positive weights.", rich_help_panel=LEARNS),
-    ] = None
+    variance: Annotated[float | None, in_learning(help="Of the Gaussian part.")] = None
+    scale: Annotated[float | None, in_learning(help="Of the Laplacian part, or the hyperbolic.")] = None
+    positive: Annotated[float | None, in_learning(help="Strength of inequality on positive weights.")] = None
     negative: Annotated[
-        float | None,
-        typer.Option(help="The same on negative weights; as --positive by default.", rich_help_panel=LEARNS),
+        float | None, in_learning(help="The same on negative weights; as --positive by default.")
     ] = None
     objective: Annotated[
         str | None,
-        typer.Option(
+        in_learning(
             help="Loss on the data, the optimiser's own by default: {fieldcraft.objectives:OBJECTIVES}.",
-            rich_help_panel=LEARNS,
             **named("fieldcraft.objectives", "OBJECTIVES"),
         ),
     ] = None
     optimiser: Annotated[
         str,
-        typer.Option(
+        in_learning(
             help="auto, {fieldcraft.optimisers:OPTIMISERS}.",
-            rich_help_panel=LEARNS,
             **named("fieldcraft.optimisers", "OPTIMISERS", "auto"),
         ),
     ] = "auto"
@@ -123,43 +94,35 @@ class Learns:
 
 @dataclass
 class Stops:
-    """Rules that end the training; and going on after it."""
+    """When training stops, and how it is resumed."""
 
     max_iterations: Annotated[
         int | None,
-        typer.Option(
+        in_stopping(
             "--max-iterations",
             "--epochs",
             min=0,
             help="Stop after so many iterations, or passes over the corpus.",
-            rich_help_panel=STOPS,
         ),
     ] = None
     patience: Annotated[
-        int | None,
-        typer.Option(min=1, help="Stop after so many without a better --dev score.", rich_help_panel=STOPS),
+        int | None, in_stopping(min=1, help="Stop after so many without a better --dev score.")
     ] = None
-    max_seconds: Annotated[
-        float | None, typer.Option(min=0, help="Stop when the time is up.", rich_help_panel=STOPS)
-    ] = None
+    max_seconds: Annotated[float | None, in_stopping(min=0, help="Stop when the time is up.")] = None
     snapshot: Annotated[
         str | None,
-        typer.Option(
+        in_stopping(
             metavar="FILE",
             help="Save the training state here; MODEL.snapshot where K or --resume is given alone.",
-            rich_help_panel=STOPS,
         ),
     ] = None
     snapshot_every: Annotated[
-        int | None,
-        typer.Option(metavar="K", min=1, help="Every K iterations; 10 by default.", rich_help_panel=STOPS),
+        int | None, in_stopping(metavar="K", min=1, help="Every K iterations; 10 by default.")
     ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the snapshot if it is there.", rich_help_panel=STOPS)
-    ] = False
+    resume: Annotated[bool, in_stopping("--resume", help="Go on from the snapshot if it is there.")] = False
 
     def snapshots(self, output: str) -> dict[str, Any]:
-        """Where and how often, as arguments of fit."""
+        """The arguments of fit about snapshots."""
         wanted = self.snapshot_every is not None or self.resume
         return {
             "snapshot": self.snapshot or (f"{output}.snapshot" if wanted else None),
@@ -170,28 +133,18 @@ class Stops:
 
 @dataclass
 class Keeps:
-    """What the model file holds."""
+    """The content of the model file."""
 
-    compact: Annotated[
-        bool, typer.Option("--compact", help="Leave out what only inspection needs.", rich_help_panel=KEEPS)
-    ] = False
-    float32: Annotated[
-        bool, typer.Option("--float32", help="Keep weights in half the space.", rich_help_panel=KEEPS)
-    ] = False
+    compact: Annotated[bool, in_file("--compact", help="Leave out what only inspection needs.")] = False
+    float32: Annotated[bool, in_file("--float32", help="Keep weights in half the space.")] = False
 
 
 def train(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="MODEL", help="Where the model goes.", rich_help_panel=KEEPS),
-    ],
+    output: Annotated[str, in_file("--output", "-o", metavar="MODEL", help="Where the model goes.")],
     dev: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dev", metavar="FILE", help="Held-out file, scored at each iteration.", rich_help_panel=READING
-        ),
+        list[str] | None, in_reading("--dev", metavar="FILE", help="Held-out file, scored at each iteration.")
     ] = None,
     reading: Reading,
     partial: PartialLabels,
@@ -206,8 +159,8 @@ def train(
 ) -> None:
     """Learn a model from labelled files.
 
-    Says what it read, warns of what looks wrong in it, and shows how training goes. Ctrl-C stops after the
-    iteration: the model is written all the same and the exit code is 130.
+    Reports what was read, warns of likely mistakes in it, and shows progress. Ctrl-C stops after the current
+    iteration; the model is still written, and the exit code is 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
     from fieldcraft.cli.reading import read_labelled

@@ -15,7 +15,7 @@ from fieldcraft.priors import PRIORS, Prior, resolve_prior
 
 
 def make_model(looks: Looks, learns: Learns, stops: Stops, *, partial: bool, **settings: Any) -> ChainCRF:
-    """A ChainCRF, not trained yet; ``partial`` labels ask for an objective that understands them."""
+    """A ChainCRF, not trained yet; ``partial`` labels need an objective that supports them."""
     prior = _prior(learns)
     wanted = "marginal_likelihood" if partial and learns.objective is None else learns.objective
     objective, optimiser, _ = resolve(wanted, learns.optimiser, prior)
@@ -29,42 +29,42 @@ def make_model(looks: Looks, learns: Learns, stops: Stops, *, partial: bool, **s
 
 
 def model_settings(looks: Looks) -> dict[str, Any]:
-    """What the model looks at, as parameters of ChainCRF."""
+    """The parameters of ChainCRF about features."""
     return {
         "templates": None if looks.templates == "none" else looks.templates,
         "features": looks.features,
         "min_count": looks.min_count,
-        "gazetteers": [_gazetteer(given) for given in looks.gazetteer or ()] or None,
+        "gazetteers": [_gazetteer(text) for text in looks.gazetteer or ()] or None,
         **({} if looks.tokenizer is None else {"tokenizer": looks.tokenizer}),
     }
 
 
 def writable(path: str) -> None:
-    """Refuse a model file that could not be written before hours are spent on it."""
+    """Raise an InputError if a file cannot be written, before any training."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise InputError(f"{path}: the folder {folder} does not exist; make it first")
     if os.path.isdir(path) or not os.access(folder, os.W_OK):
-        raise InputError(f"{path}: a file cannot be written there; choose another place")
+        raise InputError(f"{path}: a file cannot be written there; choose another path")
 
 
 def _prior(learns: Learns) -> Prior:
     fallback = resolve_prior("auto", handled_by(learns.optimiser, learns.objective))
     kind: Any = type(fallback) if learns.prior == "auto" else PRIORS[learns.prior]
     names = ("variance", "scale", "positive", "negative")
-    given = {name: getattr(learns, name) for name in names}
-    chosen = {name: value for name, value in given.items() if value is not None}
+    values = {name: getattr(learns, name) for name in names}
+    chosen = {name: value for name, value in values.items() if value is not None}
     known = [field.name for field in fields(kind)] if is_dataclass(kind) else []
-    told = next(name for name, prior in PRIORS.items() if prior is kind)
+    kind_name = next(name for name, prior in PRIORS.items() if prior is kind)
     for name in chosen:
         if name not in known:
-            takes = " and ".join(f"--{n}" for n in known if n in given) or "neither"
-            raise InputError(f"prior {told} has no {name}; it takes {takes}")
+            takes = " and ".join(f"--{n}" for n in known if n in values) or "none"
+            raise InputError(f"prior {kind_name} has no {name}; it takes {takes}")
     return kind(**chosen)  # type: ignore[no-any-return]
 
 
-def _gazetteer(given: str) -> Gazetteer:
-    name, equals, path = given.partition("=")
+def _gazetteer(text: str) -> Gazetteer:
+    name, equals, path = text.partition("=")
     if not (name and equals and path):
-        raise InputError(f"--gazetteer {given}: write NAME=FILE, e.g. cities=cities.txt")
+        raise InputError(f"--gazetteer {text}: write NAME=FILE, e.g. cities=cities.txt")
     return Gazetteer(name, path)

@@ -7,47 +7,41 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import READING, WRITING, Jobs, Metric, Quiet, Reading, Seed, named
-from fieldcraft.cli.train import KEEPS, Keeps, Learns, Looks, PartialLabels, Stops
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, in_writing, named, panel
+from fieldcraft.cli.train import Keeps, Learns, Looks, PartialLabels, Stops, in_file
 
 EXAMPLES = [
     "fieldcraft tune train.conll --dev dev.conll --templates c0 --over variance=0.1..1000",
     "fieldcraft tune train.conll --dev dev.conll --templates c0 --over mean=0..1 -o m.fc",
     "fieldcraft tune train.conll --templates c0 --method evidence -o m.fc",
 ]
-SEARCHES = "What is searched"
+in_search = panel("What is searched")
 EVIDENCE = "evidence"
 
 
 @dataclass
 class Searches:
-    """What is searched, and how."""
+    """The search space and the method."""
 
     over: Annotated[
         list[str] | None,
-        typer.Option(
+        in_search(
             metavar="NAME=FIRST..LAST",
             help="A setting of the prior between two ends, from strong to weak; or NAME=VALUE,VALUE, of "
             "templates and min_count too; again for more.",
-            rich_help_panel=SEARCHES,
         ),
     ] = None
     method: Annotated[
         str,
-        typer.Option(
+        in_search(
             help="{fieldcraft.tuning.methods:METHODS}; golden is for one range. Or evidence: the Gaussian's "
             "variance by empirical Bayes, without held-out data and --over.",
-            rich_help_panel=SEARCHES,
             **named("fieldcraft.tuning.methods", "METHODS", EVIDENCE),
         ),
     ] = "grid"
     points: Annotated[
         int,
-        typer.Option(
-            min=1,
-            help="Values of each range of a grid; else trainings in all (evidence: at most).",
-            rich_help_panel=SEARCHES,
-        ),
+        in_search(min=1, help="Values of each range of a grid; else trainings in all (evidence: at most)."),
     ] = 15
 
 
@@ -57,32 +51,22 @@ class Kept:
 
     results: Annotated[
         str | None,
-        typer.Option(
+        in_writing(
             metavar="FILE",
             help="Rows as JSON lines, from which the same command goes on; MODEL.jsonl by default.",
-            rich_help_panel=WRITING,
         ),
     ] = None
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.png", help="Draw score and active weights.", rich_help_panel=WRITING),
-    ] = None
+    plot: Annotated[str | None, in_writing(metavar="FILE.png", help="Draw score and active weights.")] = None
 
 
 def tune(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
     dev: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dev", metavar="FILE", help="Held-out file that scores them.", rich_help_panel=READING
-        ),
+        list[str] | None, in_reading("--dev", metavar="FILE", help="Held-out file that scores them.")
     ] = None,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="MODEL", help="Where the best model goes.", rich_help_panel=KEEPS
-        ),
+        str | None, in_file("--output", "-o", metavar="MODEL", help="Where the best model goes.")
     ] = None,
     reading: Reading,
     partial: PartialLabels,
@@ -98,9 +82,9 @@ def tune(
 ) -> None:
     """Search for the hyper-parameters that score best on held-out data; keep the best model.
 
-    The files are encoded once, and each training begins with the weights of its neighbours. Ends with a
-    table. What is finished stands in a results file: the same command goes on from there. Ctrl-C leaves the
-    rows so far and the best model of them; the exit code is then 130.
+    The files are encoded once, and each training starts from the weights of its neighbours. Ends with a
+    table. Finished rows are stored in a results file, from which the same command continues. Ctrl-C keeps the
+    rows so far and the best model; the exit code is then 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
     from fieldcraft.cli.reading import read_labelled
@@ -124,27 +108,27 @@ def tune(
     report.corpora(corpus, held_out)
     settings = {"metric": metric, "n_jobs": jobs, "random_state": seed, "verbose": not quiet}
     crf = make_model(looks, learns, Stops(), partial=partial.partial, **settings)
-    found: Any
+    result: Any
     if searches.method == EVIDENCE:
-        found = empirical_bayes(crf, corpus, X_dev=held_out, rounds=searches.points)
+        result = empirical_bayes(crf, corpus, X_dev=held_out, rounds=searches.points)
     else:
         over, points = read_over(searches.over or []), searches.points
-        found = tuned(
+        result = tuned(
             crf, corpus, X_dev=held_out, over=over, method=searches.method, points=points, results=results
         )
-    print(found)
-    if found.model is not None and output is not None:
-        found.model.source_ = source
-        found.model.save(output, compact=keeps.compact, float32=keeps.float32)
-        report.saved(found.model, output)
+    print(result)
+    if result.model is not None and output is not None:
+        result.model.source_ = source
+        result.model.save(output, compact=keeps.compact, float32=keeps.float32)
+        report.saved(result.model, output)
     if kept.plot is not None:
-        found.plot(kept.plot)
-    if found.interrupted:
+        result.plot(kept.plot)
+    if result.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
 def _check(searches: Searches, dev: list[str] | None, kept: Kept) -> None:
-    """Refuse options that do not go together, before anything is read."""
+    """Raise an error for options that exclude each other, before anything is read."""
     if searches.method == EVIDENCE:
         if searches.over or kept.results or kept.plot:
             raise typer.BadParameter(

@@ -1,4 +1,4 @@
-"""Classes of other toolkits over fieldcraft's chain: change the import line, keep the programme.
+"""Classes with the interfaces of other toolkits: change the import line, keep the rest of the program.
 
 from fieldcraft.compat import CRF, metrics, scorers      # sklearn_crfsuite
 from fieldcraft.compat import pycrfsuite                 # python-crfsuite

@@ -2,7 +2,7 @@
 
     c1 sum |w| + c2 sum w^2  =  sum |w| / scale + w^2 / (2 variance)    scale = 1 / c1, variance = 1 / (2 c2)
 
-One row of ALGORITHMS per algorithm: its parameters, and what turns their values into settings of
+One row of ALGORITHMS per algorithm: its parameters, and a function from their values to parameters of
 ChainCRF.
 Hazard: CRFsuite reads ``max_iterations=0`` as "no limit" and ``period=0`` as "no test of the objective".
 """
@@ -18,13 +18,13 @@ from fieldcraft.errors import InputError
 from fieldcraft.optimisers import AROW, LBFGS, OWLQN, SGD, AveragedPerceptron, PassiveAggressive
 from fieldcraft.priors import ElasticNet, Gaussian, Laplacian, Prior
 
-UNLIMITED = 2**31 - 1  # what CRFsuite shows where there is no limit
+UNLIMITED = 2**31 - 1  # what CRFsuite shows for no limit
 LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 Settings = dict[str, Any]
 
 
 class Parameter(NamedTuple):
-    """How a parameter is read, its value if none is given, and what it means."""
+    """Conversion of a parameter, its default value, and its meaning."""
 
     read: Callable[[Any], Any]
     default: Any
@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
 
 
 class Algorithm(NamedTuple):
-    """A row of the table: parameters by name; their values -> settings of ChainCRF."""
+    """A row of the table: parameters by name; their values -> parameters of ChainCRF."""
 
     title: str
     parameters: Mapping[str, Parameter]
@@ -49,77 +49,79 @@ def _line_search(value: Any) -> str:
     return str(value)
 
 
-def _lbfgs(given: Settings) -> Settings:
-    """Penalised likelihood by L-BFGS, or OWL-QN where there is an absolute-value part.
+def _lbfgs(values: Settings) -> Settings:
+    """Penalised likelihood by L-BFGS, or by OWL-QN with a penalty on absolute weights.
 
-    OWL-QN with the original's steps: whoever stops it after so many iterations gets the same model.
+    OWL-QN takes the steps of the original, so that the models after equally many iterations agree.
     """
-    optimiser: Any = partial(OWLQN, as_published=True) if given["c1"] else LBFGS
-    tested = given["period"] != 0
+    optimiser: Any = partial(OWLQN, as_published=True) if values["c1"] else LBFGS
+    tested = values["period"] != 0
     return {
-        "prior": _prior(given["c1"], given["c2"]),
+        "prior": _prior(values["c1"], values["c2"]),
         "optimiser": optimiser(
-            max_iterations=given["max_iterations"] or UNLIMITED,
-            memory=given["num_memories"],
-            tolerance=given["epsilon"],
-            objective_tolerance=given["delta"] if tested else -1.0,  # the objective never doubles
-            period=given["period"] if tested else 1,
-            max_trials=given["max_linesearch"],
+            max_iterations=values["max_iterations"] or UNLIMITED,
+            memory=values["num_memories"],
+            tolerance=values["epsilon"],
+            objective_tolerance=values["delta"] if tested else -1.0,  # the objective never doubles
+            period=values["period"] if tested else 1,
+            max_trials=values["max_linesearch"],
         ),
     }
 
 
-def _l2sgd(given: Settings) -> Settings:
+def _l2sgd(values: Settings) -> Settings:
     """Penalised likelihood by SGD; the number of good candidates has no effect."""
-    tested = given["period"] != 0
+    tested = values["period"] != 0
     return {
-        "prior": _prior(0.0, given["c2"]),
+        "prior": _prior(0.0, values["c2"]),
         "optimiser": SGD(
-            max_iterations=given["max_iterations"],
-            objective_tolerance=given["delta"] if tested else -1.0,
-            period=given["period"] if tested else 1,
-            first_rate=given["calibration.eta"],
-            factor=given["calibration.rate"],
-            sample=max(1, int(given["calibration.samples"])),
-            max_trials=given["calibration.max_trials"],
+            max_iterations=values["max_iterations"],
+            objective_tolerance=values["delta"] if tested else -1.0,
+            period=values["period"] if tested else 1,
+            first_rate=values["calibration.eta"],
+            factor=values["calibration.rate"],
+            sample=max(1, int(values["calibration.samples"])),
+            max_trials=values["calibration.max_trials"],
         ),
     }
 
 
-def _ap(given: Settings) -> Settings:
+def _ap(values: Settings) -> Settings:
     return {
         "prior": None,
-        "optimiser": AveragedPerceptron(max_iterations=given["max_iterations"], least_loss=given["epsilon"]),
+        "optimiser": AveragedPerceptron(
+            max_iterations=values["max_iterations"], least_loss=values["epsilon"]
+        ),
     }
 
 
 VARIANTS = {0: "PA", 1: "PA-I", 2: "PA-II"}
 
 
-def _pa(given: Settings) -> Settings:
-    if given["type"] not in VARIANTS:
-        raise InputError(f"type is {given['type']}; it must be 0, 1 or 2")
+def _pa(values: Settings) -> Settings:
+    if values["type"] not in VARIANTS:
+        raise InputError(f"type is {values['type']}; it must be 0, 1 or 2")
     return {
         "prior": None,
         "optimiser": PassiveAggressive(
-            max_iterations=given["max_iterations"],
-            least_loss=given["epsilon"],
-            variant=VARIANTS[given["type"]],
-            c=given["c"],
-            cost="root" if given["error_sensitive"] else "one",
-            average="uniform" if given["averaging"] else None,
+            max_iterations=values["max_iterations"],
+            least_loss=values["epsilon"],
+            variant=VARIANTS[values["type"]],
+            c=values["c"],
+            cost="root" if values["error_sensitive"] else "one",
+            average="uniform" if values["averaging"] else None,
         ),
     }
 
 
-def _arow(given: Settings) -> Settings:
+def _arow(values: Settings) -> Settings:
     return {
         "prior": None,
         "optimiser": AROW(
-            max_iterations=given["max_iterations"],
-            least_loss=given["epsilon"],
-            variance=given["variance"],
-            gamma=given["gamma"],
+            max_iterations=values["max_iterations"],
+            least_loss=values["epsilon"],
+            variance=values["variance"],
+            gamma=values["gamma"],
             cost="hamming",
             average=None,
         ),
@@ -177,9 +179,9 @@ ALGORITHMS: dict[str, Algorithm] = {
             "delta": Parameter(float, 1e-6, _DELTA),
             "calibration.eta": Parameter(float, 0.1, "The learning rate that calibration starts from."),
             "calibration.rate": Parameter(float, 2.0, "Factor between the learning rates that are tried."),
-            "calibration.samples": Parameter(float, 1000.0, "Sequences that calibration looks at."),
+            "calibration.samples": Parameter(float, 1000.0, "Sequences that calibration uses."),
             "calibration.candidates": Parameter(int, 10, "Checked, but without effect."),
-            "calibration.max_trials": Parameter(int, 20, "Learning rates that it tries at the most."),
+            "calibration.max_trials": Parameter(int, 20, "Maximal number of learning rates to try."),
         },
         _l2sgd,
     ),
@@ -189,7 +191,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         {
             **_FEATURES,
             "type": Parameter(int, 1, "0 without slack, 1 linear slack (PA-I), 2 squared slack (PA-II)."),
-            "c": Parameter(float, 1.0, "How far an update may go (PA-I and PA-II)."),
+            "c": Parameter(float, 1.0, "Limit of an update (PA-I and PA-II)."),
             "error_sensitive": Parameter(_flag, True, "Let the loss grow with the number of wrong labels."),
             "averaging": Parameter(_flag, True, "Average the weights of all updates."),
             **_PASSES,
@@ -221,7 +223,7 @@ _RULES = {
 
 
 def resolve_algorithm(name: Any) -> str:
-    """The table's name of an algorithm."""
+    """The name of an algorithm in the table."""
     key = ALIASES.get(str(name).lower(), str(name).lower())
     if key not in ALGORITHMS:
         raise InputError(f"algorithm={name!r} is not known; choose one of {', '.join(ALGORITHMS)}")
@@ -237,23 +239,23 @@ def find_parameter(algorithm: str, name: str) -> Parameter:
 
 
 def read_value(algorithm: str, name: str, value: Any) -> Any:
-    """A parameter's value, given as such or as text."""
+    """The value of a parameter, from the value itself or from text."""
     parameter = find_parameter(algorithm, name)
     try:
         return parameter.read(value)
     except InputError:
         raise
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} is {value!r}; give a number such as {parameter.default!r}") from None
+        raise InputError(f"{name} is {value!r}; pass a number such as {parameter.default!r}") from None
 
 
-def chain_settings(algorithm: str, given: Settings) -> Settings:
-    """The settings of ChainCRF that do what ``algorithm`` does with all its parameters ``given``."""
+def chain_settings(algorithm: str, values: Settings) -> Settings:
+    """The parameters of ChainCRF that correspond to ``algorithm`` with the values of all its parameters."""
     row = ALGORITHMS[algorithm]
-    least = given["feature.minfreq"]
+    least = values["feature.minfreq"]
     if not math.isfinite(least):
         raise InputError(f"feature.minfreq is {least}; it must be a finite number")
-    # what was never seen has a frequency of 0, so that any cut-off above 0 removes it again
-    rule = (given["feature.possible_states"], given["feature.possible_transitions"])
+    # features that were not seen have the frequency 0, so that any cut-off above 0 removes them again
+    rule = (values["feature.possible_states"], values["feature.possible_transitions"])
     features = "supported" if least > 0 else _RULES[rule]
-    return {"features": features, "min_count": max(1, math.ceil(least)), **row.settings(given)}
+    return {"features": features, "min_count": max(1, math.ceil(least)), **row.settings(values)}

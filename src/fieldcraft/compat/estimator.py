@@ -1,12 +1,13 @@
 """CRF: sklearn-crfsuite's estimator over fieldcraft's chain.
 
-Same parameters, methods and fitted attributes. The model lives in memory and travels with pickles;
-``model_filename`` names a file of fieldcraft's own, written by ``fit`` and read where nothing is fitted.
+Same parameters, methods and fitted attributes. The model is in memory and is pickled with the
+estimator; ``model_filename`` names a file in fieldcraft's format, written by ``fit`` and read if not fitted.
 """
 
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,12 +40,13 @@ NOT_FOR_TRAINING = {"algorithm", "verbose", "model_filename", "keep_tempfiles", 
 
 
 class ModelFile(NamedTuple):
-    """Where the model is kept: a path, or None for memory."""
+    """Where the model is stored: a path, or None for memory."""
 
     name: str | None
     auto: bool
 
 
+@dataclass(repr=False, eq=False)
 class CRF(Estimator):
     """Linear-chain CRF with the interface of ``sklearn_crfsuite.CRF``; None stands for CRFsuite's default.
 
@@ -52,7 +54,7 @@ class CRF(Estimator):
     ----------
     algorithm : "lbfgs", "l2sgd", "ap", "pa" or "arow"
     min_freq : features seen less often get no weight (0)
-    all_possible_states, all_possible_transitions : weights also for what training does not show (False)
+    all_possible_states, all_possible_transitions : weights also for features not seen in training (False)
     c1, c2 : strengths of the penalties on absolute (0) and squared (1) weights
     max_iterations : no limit
     num_memories, epsilon, period, delta, max_linesearch : settings of L-BFGS (6, 1e-5, 10, 1e-5, 20)
@@ -60,11 +62,11 @@ class CRF(Estimator):
     calibration_eta, calibration_rate, calibration_samples : of "l2sgd"
     calibration_candidates, calibration_max_trials : of "l2sgd"
     pa_type, c, error_sensitive, averaging : of "pa"
-    variance, gamma : of "arow"; a parameter that the chosen algorithm does not have is refused
+    variance, gamma : of "arow"; parameters of other algorithms raise an InputError
     verbose : print a line per iteration
-    model_filename : file that ``fit`` writes, and that is read where nothing is fitted
+    model_filename : file that ``fit`` writes, and that is read if the estimator is not fitted
     keep_tempfiles : without effect, there are none
-    trainer_cls : subclass of ``fieldcraft.compat.pycrfsuite.Trainer`` with hooks of your own
+    trainer_cls : subclass of ``fieldcraft.compat.pycrfsuite.Trainer`` with other hooks
 
     Examples
     --------
@@ -75,68 +77,36 @@ class CRF(Estimator):
     ['DET', 'NOUN']
     """
 
-    training_log_: TrainingLog | None = None
-    _tagger: Tagger | None = None
-
-    def __init__(
-        self,
-        algorithm: str | None = None,
-        min_freq: float | None = None,
-        all_possible_states: bool | None = None,
-        all_possible_transitions: bool | None = None,
-        c1: float | None = None,
-        c2: float | None = None,
-        max_iterations: int | None = None,
-        num_memories: int | None = None,
-        epsilon: float | None = None,
-        period: int | None = None,
-        delta: float | None = None,
-        linesearch: str | None = None,
-        max_linesearch: int | None = None,
-        calibration_eta: float | None = None,
-        calibration_rate: float | None = None,
-        calibration_samples: float | None = None,
-        calibration_candidates: int | None = None,
-        calibration_max_trials: int | None = None,
-        pa_type: int | None = None,
-        c: float | None = None,
-        error_sensitive: bool | None = None,
-        averaging: bool | None = None,
-        variance: float | None = None,
-        gamma: float | None = None,
-        verbose: bool = False,
-        model_filename: str | None = None,
-        keep_tempfiles: bool | None = False,
-        trainer_cls: type[Trainer] | None = None,
-    ) -> None:
-        self.algorithm = algorithm
-        self.min_freq = min_freq
-        self.all_possible_states = all_possible_states
-        self.all_possible_transitions = all_possible_transitions
-        self.c1 = c1
-        self.c2 = c2
-        self.max_iterations = max_iterations
-        self.num_memories = num_memories
-        self.epsilon = epsilon
-        self.period = period
-        self.delta = delta
-        self.linesearch = linesearch
-        self.max_linesearch = max_linesearch
-        self.calibration_eta = calibration_eta
-        self.calibration_rate = calibration_rate
-        self.calibration_samples = calibration_samples
-        self.calibration_candidates = calibration_candidates
-        self.calibration_max_trials = calibration_max_trials
-        self.pa_type = pa_type
-        self.c = c
-        self.error_sensitive = error_sensitive
-        self.averaging = averaging
-        self.variance = variance
-        self.gamma = gamma
-        self.verbose = verbose
-        self.model_filename = model_filename
-        self.keep_tempfiles = keep_tempfiles
-        self.trainer_cls = trainer_cls
+    algorithm: str | None = None
+    min_freq: float | None = None
+    all_possible_states: bool | None = None
+    all_possible_transitions: bool | None = None
+    c1: float | None = None
+    c2: float | None = None
+    max_iterations: int | None = None
+    num_memories: int | None = None
+    epsilon: float | None = None
+    period: int | None = None
+    delta: float | None = None
+    linesearch: str | None = None
+    max_linesearch: int | None = None
+    calibration_eta: float | None = None
+    calibration_rate: float | None = None
+    calibration_samples: float | None = None
+    calibration_candidates: int | None = None
+    calibration_max_trials: int | None = None
+    pa_type: int | None = None
+    c: float | None = None
+    error_sensitive: bool | None = None
+    averaging: bool | None = None
+    variance: float | None = None
+    gamma: float | None = None
+    verbose: bool = False
+    model_filename: str | None = None
+    keep_tempfiles: bool | None = False
+    trainer_cls: type[Trainer] | None = None
+    training_log_: TrainingLog | None = field(default=None, init=False)
+    _tagger: Tagger | None = field(default=None, init=False)
 
     # -- training ---------------------------------------------------------------------------------
 
@@ -155,24 +125,24 @@ class CRF(Estimator):
 
     def _trainer(self) -> Trainer:
         algorithm = resolve_algorithm(self.algorithm or "lbfgs")
-        given = {
+        chosen = {
             name: value
             for name, value in self.get_params().items()
             if name not in NOT_FOR_TRAINING and value is not None
         }
         known = ALGORITHMS[algorithm].parameters
-        foreign = [name for name in given if RENAMED.get(name, name) not in known]
+        foreign = [name for name in chosen if RENAMED.get(name, name) not in known]
         if foreign:
             raise InputError(f"{foreign[0]} is no parameter of algorithm={algorithm!r}; leave it out")
         kind = self.trainer_cls or LinePerIterationTrainer
         if not (inspect.isclass(kind) and issubclass(kind, Trainer)):
             raise InputError(
-                f"trainer_cls is {kind!r}; give a subclass of fieldcraft.compat.pycrfsuite.Trainer"
+                f"trainer_cls is {kind!r}; pass a subclass of fieldcraft.compat.pycrfsuite.Trainer"
             )
-        params = {RENAMED.get(name, name): value for name, value in given.items()}
+        params = {RENAMED.get(name, name): value for name, value in chosen.items()}
         return kind(algorithm=algorithm, params=params, verbose=self.verbose)
 
-    # -- answers ----------------------------------------------------------------------------------
+    # -- predictions ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[np.object_]:
         """Labels: a one-dimensional object array of label lists."""
@@ -184,9 +154,9 @@ class CRF(Estimator):
 
     def predict_marginals(self, X: Any) -> NDArray[np.object_]:
         """Per sequence a list of dicts, label -> probability: a one-dimensional object array."""
-        found = self.chain_.predict_marginals(_lists(X))
-        out = np.empty(len(found), object)
-        out[:] = found or None
+        marginals = self.chain_.predict_marginals(_lists(X))
+        out = np.empty(len(marginals), object)
+        out[:] = marginals or None
         return out
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
@@ -197,18 +167,18 @@ class CRF(Estimator):
         """Token accuracy."""
         return flat_accuracy_score(y, self.predict(X))
 
-    # -- what training left -----------------------------------------------------------------------
+    # -- fitted attributes ------------------------------------------------------------------------
 
     @property
     def chain_(self) -> ChainCRF:
-        """The ChainCRF inside: k_best, span_probability, save and all the rest."""
+        """The ChainCRF, with k_best, span_probability, save and its other methods."""
         self._require_fitted()
         assert self.tagger_ is not None
         return self.tagger_.crf_
 
     @property
     def tagger_(self) -> Tagger | None:
-        """A tagger of the model; None before ``fit``, as are the attributes below."""
+        """A tagger with the model; None before ``fit``, like the attributes below."""
         if self._tagger is None and self.model_filename and Path(self.model_filename).exists():
             tagger = Tagger()
             tagger.open(self.model_filename)
@@ -217,7 +187,7 @@ class CRF(Estimator):
 
     @property
     def modelfile(self) -> ModelFile:
-        """Where the model is kept; ``name`` is None where it is in memory only."""
+        """Where the model is stored; ``name`` is None if it is in memory only."""
         return ModelFile(self.model_filename, self.model_filename is None)
 
     @property
@@ -232,7 +202,7 @@ class CRF(Estimator):
 
     @property
     def num_attributes_(self) -> int | None:
-        """How many attributes have a weight that is not zero."""
+        """The number of attributes with a weight that is not zero."""
         return None if self._info is None else len(self._info.attributes)
 
     @property
@@ -259,7 +229,7 @@ class CRF(Estimator):
 
 
 def _lists(X: Any) -> Any:
-    """X with its item sequences as lists; the chain judges everything else."""
+    """X with its item sequences as lists; the chain checks everything else."""
     if isinstance(X, (list, tuple, np.ndarray)) and any(isinstance(items, ItemSequence) for items in X):
         return [list_of_items(items) for items in X]
     return X

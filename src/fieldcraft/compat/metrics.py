@@ -1,4 +1,4 @@
-"""sklearn-crfsuite's metrics: scikit-learn's, over the labels of all tokens in one row.
+"""sklearn-crfsuite's metrics: scikit-learn's, on the concatenated labels of all tokens.
 
 Accuracies need no scikit-learn; the others import it when called.
 """
@@ -16,7 +16,7 @@ Labellings = Iterable[Sequence[str]]
 
 
 def flat_accuracy_score(y_true: Labellings, y_pred: Labellings) -> float:
-    """The share of tokens whose label is right.
+    """The fraction of tokens with the right label.
 
     >>> flat_accuracy_score([["A", "B"], ["A"]], [["A", "A"], ["A"]])
     0.6666666666666666
@@ -25,7 +25,7 @@ def flat_accuracy_score(y_true: Labellings, y_pred: Labellings) -> float:
 
 
 def sequence_accuracy_score(y_true: Labellings, y_pred: Labellings) -> float:
-    """The share of sequences with every label right.
+    """The fraction of sequences with all labels right.
 
     >>> sequence_accuracy_score([["A", "B"], ["A"]], [["A", "A"], ["A"]])
     0.5
@@ -62,14 +62,14 @@ def flat_classification_report(
 
 def _flat(name: str, y_true: Labellings, y_pred: Labellings, **kwargs: Any) -> Any:
     """The metric of scikit-learn called ``name`` on the concatenated labels."""
-    gold, found = list(y_true), list(y_pred)
-    lengths, given = [len(labels) for labels in gold], [len(labels) for labels in found]
-    if lengths != given:
-        pairs = enumerate(zip(lengths, given))
-        place = next((f"sequence {i}: {b} labels for {a} tokens" for i, (a, b) in pairs if a != b), None)
-        raise InputError(place or f"{len(found)} predicted sequences where {len(gold)} are there")
+    gold, predicted = list(y_true), list(y_pred)
+    lengths, others = [len(labels) for labels in gold], [len(labels) for labels in predicted]
+    if lengths != others:
+        pairs = enumerate(zip(lengths, others))
+        where = next((f"sequence {i}: {b} labels for {a} tokens" for i, (a, b) in pairs if a != b), None)
+        raise InputError(where or f"{len(predicted)} predicted sequences where {len(gold)} are there")
     try:
         from sklearn import metrics  # type: ignore[import-untyped]
     except ImportError:
         raise ImportError(f"flat_{name} needs scikit-learn: install fieldcraft[sklearn]") from None
-    return getattr(metrics, name)([*chain.from_iterable(gold)], [*chain.from_iterable(found)], **kwargs)
+    return getattr(metrics, name)([*chain.from_iterable(gold)], [*chain.from_iterable(predicted)], **kwargs)

@@ -8,10 +8,10 @@ from fieldcraft.compat.metrics import flat_accuracy_score, sequence_accuracy_sco
 
 
 def flat_accuracy(estimator: Any, X: Any, y: Any) -> float:
-    """The share of tokens that the estimator labels rightly."""
+    """The fraction of tokens that the estimator labels correctly."""
     return flat_accuracy_score(y, estimator.predict(X))
 
 
 def sequence_accuracy(estimator: Any, X: Any, y: Any) -> float:
-    """The share of sequences that the estimator labels rightly from end to end."""
+    """The fraction of sequences whose labels are all correct."""
     return sequence_accuracy_score(y, estimator.predict(X))

@@ -1,4 +1,4 @@
-"""Looking into a trained model: what it learnt (`Inspection`), and why this label (`Explanation`)."""
+"""Summaries of trained models (`Inspection`) and explanations of their predictions (`Explanation`)."""
 
 from fieldcraft.inspection.explanation import Explanation
 from fieldcraft.inspection.overview import Inspection

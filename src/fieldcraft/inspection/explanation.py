@@ -1,8 +1,8 @@
-"""Why this label: the votes between the predicted label of a token and another one.
+"""Explanations of labels: the votes between the predicted label of a token and another one.
 
 The parts add up: ``difference`` of a token is the score of the predicted labelling minus that of the
-labelling which has the other label at this token and is the same elsewhere, and it is the sum of
-the votes (shown and not shown), the step in and the step out. See votes.py for the equation.
+labelling with the other label at this token, and it is the sum of the votes (shown and not shown), of the
+step in and of the step out. See votes.py for the equation.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from fieldcraft.inspection.observations import Observations
 from fieldcraft.inspection.overview import check_top
 from fieldcraft.inspection.report import Report, Section
 from fieldcraft.inspection.votes import PAIR, Ballot, Contrast, Votes
-from fieldcraft.inspection.weights import Fitted, Floats, Rows, WeightTable
+from fieldcraft.inspection.weights import Floats, Rows, WeightTable
 
 
 class Vote(NamedTuple):
-    """One feature's say: value * (weight for the label - weight for the other label).
+    """The vote of one feature: value * (weight for the label - weight for the other label).
 
-    A weight is None where the model has no such feature. ``attribute`` and ``template`` are None for
-    the label pair itself.
+    A weight is None if the model has no such feature. ``attribute`` and ``template`` are None for the label
+    pair itself.
     """
 
     attribute: str | None
@@ -68,15 +68,15 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenExplanation:
-    """Why one token has its label.
+    """Explanation of the label of one token.
 
-    position, word      which token (the word where there is one)
+    position, word      of the token (None without a word)
     label, probability  the predicted label and its marginal probability
     other, other_probability    the label it is compared with; None if the model has one label only
     difference          score of the label minus that of the other, all else equal
     features            votes of the features with this label alone
-    step_in, step_out   the neighbours' part; None at the ends
-    unknown             attributes that training never saw
+    step_in, step_out   votes of the transitions; None at the ends
+    unknown             attributes not seen in training
     """
 
     position: int
@@ -102,7 +102,7 @@ class TokenExplanation:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Report):
-    """Why a sequence, or one token of it, is labelled so: ``labels`` of all tokens, ``tokens`` explained."""
+    """Explanation of a sequence or of one token: ``labels`` of all tokens, ``tokens`` explained."""
 
     labels: list[str]
     tokens: tuple[TokenExplanation, ...]
@@ -111,13 +111,13 @@ class Explanation(Report):
         return f"<Explanation of {len(self.tokens)} of {len(self.labels)} tokens>"
 
     def title(self) -> str:
-        """One line that says what this is."""
+        """The title, one line."""
         if len(self.tokens) == 1:
             return f"Token {self.tokens[0].position} of {len(self.labels)}"
         return f"{len(self.tokens)} tokens"
 
     def sections(self) -> list[Section]:
-        """What is shown."""
+        """The sections with their tables."""
         return explanation_sections(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Explanation(Report):
 
 
 class Prediction(NamedTuple):
-    """What the model says of one sequence."""
+    """The prediction for one sequence."""
 
     encoded: Encoded
     states: NDArray[np.int32]  # [T]
@@ -134,7 +134,7 @@ class Prediction(NamedTuple):
 
 
 def explain_sequence(
-    model: Fitted,
+    table: WeightTable,
     X: Any,
     prediction: Prediction,
     *,
@@ -144,7 +144,6 @@ def explain_sequence(
 ) -> Explanation:
     """The `Explanation` of the only sequence of ``X``; see ``ChainCRF.explain``."""
     check_top(top)
-    table = WeightTable(model)
     if not table.states_are_labels:
         raise InputError("explanations need a model whose states are its labels; inspect() works with any")
     tokens = _tokens(token, len(prediction.states))
@@ -160,14 +159,14 @@ def _tokens(token: Any, length: int) -> Rows:
     try:
         number = operator.index(token)
     except TypeError:
-        raise InputError(f"token is {token!r}; it must be a position, a whole number") from None
+        raise InputError(f"token is {token!r}; it must be a position, an integer") from None
     if not 0 <= number < length:
         raise InputError(f"token is {number}; the sequence has {length} tokens, numbered from 0")
     return np.array([number])
 
 
 def _contrast(prediction: Prediction, tokens: Rows, label: int | None) -> Contrast:
-    """The predicted labels against the asked one, else (or where that is predicted) the runner-up."""
+    """The predicted labels and ``label``; or the runner-up if it is None or predicted."""
     states = prediction.states
     around = np.concatenate([[-1], states, [-1]]).astype(np.int32)  # labels before and after any token
     mine = states[tokens]
@@ -209,7 +208,7 @@ def _explained(
 
 
 def _tallies(seen: Observations, votes: Votes, top: int) -> list[Tally]:
-    """Per token its strongest votes; texts are made for these only."""
+    """The strongest votes of each token; texts are computed for these only."""
     starts, ends = votes.bounds[:-1], votes.bounds[1:]
     rank = np.arange(len(votes.vote)) - np.repeat(starts, ends - starts)
     shown = np.flatnonzero(rank < top)
@@ -237,7 +236,7 @@ def _known(weight: float) -> float | None:
 
 
 def _steps(seen: Observations, votes: Votes, neighbours: NDArray[np.int32], top: int) -> list[Step | None]:
-    """Per token the step from or to its neighbour, None where there is none."""
+    """The step from or to the neighbour of each token, None without one."""
     labels = seen.table.labels
     mine = votes.value * np.nan_to_num(votes.weight)
     others = votes.value * np.nan_to_num(votes.other)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def explanation_sections(found: Explanation) -> list[Section]:
-    """A line for each token, then the votes; of one token the votes only."""
+    """A line for each token, then the votes; for one token only the votes."""
     alone = len(found.tokens) == 1
     details = [Section(_heading(token), _votes(token), folded=not alone) for token in found.tokens]
     return details if alone else [Section("Labels", [_lines(found)]), *details]
@@ -68,7 +68,7 @@ def _votes(token: TokenExplanation) -> list[Table | str]:
 
 
 def _tally(tally: Tally, largest: float, name: str) -> list[list[Cell]]:
-    """A line for each vote; ``name`` says which step it belongs to, if any."""
+    """A line for each vote; ``name`` is the step that it belongs to, if any."""
     rows = [
         [
             signed(vote.vote, largest),
@@ -90,6 +90,6 @@ def _times(value: float) -> str:
 
 
 def _step(name: str, step: Step, largest: float) -> list[list[Cell]]:
-    """The step's votes; without any, a line that says so."""
+    """The votes of the step, or a line that there are none."""
     rows = _tally(step.tally, largest, name)
     return rows or [[signed(0.0), signed(None), signed(None), Cell(name), Cell("")]]

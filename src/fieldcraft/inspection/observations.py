@@ -1,8 +1,8 @@
-"""What a sequence shows to a model: words, the attributes it knows and those it has never seen.
+"""The observations of a sequence: words, attributes of the model, and unknown attributes.
 
-The model's own encoder leaves out what it does not know, and a hashed one forgets names. A second
-encoder of the same kind that starts empty and sees this sequence alone remembers both: its
-attributes are the model's plus the unknown ones, in the same order.
+The encoder of the model omits unknown attributes, and a hashed one has no names. A second, empty encoder of
+the same kind that encodes this sequence only has both: its attributes are those of the model plus the
+unknown ones, in the same order.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ EMPTY: dict[type, Callable[[Any], Any]] = {
 
 
 def only(sequence: Any) -> Any:
-    """X with this one sequence in it."""
+    """X with this sequence only."""
     if isinstance(sequence, Corpus):
-        raise InputError(f"a corpus of {len(sequence)} sequences where one was expected; give one: corpus[0]")
+        raise InputError(f"a corpus of {len(sequence)} sequences where one was expected; pass one: corpus[0]")
     return Corpus([sequence]) if isinstance(sequence, Sequence) else [sequence]
 
 
 def incidences(token_ptr: NDArray[np.int64], tokens: Rows) -> tuple[Rows, Rows]:
-    """For each attribute of the tokens: whose it is (place in ``tokens``), and where it stands."""
+    """For each attribute of the tokens: its token (an index into ``tokens``), and its position."""
     counts = token_ptr[tokens + 1] - token_ptr[tokens]
     owner = np.repeat(np.arange(len(tokens)), counts)
     shift = np.repeat(token_ptr[tokens] - (np.cumsum(counts) - counts), counts)
@@ -44,7 +44,7 @@ def incidences(token_ptr: NDArray[np.int64], tokens: Rows) -> tuple[Rows, Rows]:
 
 
 class Observations:
-    """One sequence as the model sees it; ``X`` is a list of that sequence alone."""
+    """The observations of one sequence; ``X`` is a list of that sequence only."""
 
     def __init__(self, table: WeightTable, X: Any, encoded: Encoded) -> None:
         self.table = table
@@ -54,8 +54,8 @@ class Observations:
     @property
     def values(self) -> NDArray[np.float64]:
         """[nnz] values of the attributes."""
-        given = self.encoded.values
-        return np.ones(len(self.encoded.attributes)) if given is None else given
+        values = self.encoded.values
+        return np.ones(len(self.encoded.attributes)) if values is None else values
 
     @cached_property
     def _fresh(self) -> tuple[Any, Encoded] | None:
@@ -76,7 +76,7 @@ class Observations:
         return [t if isinstance(t, str) else None for t in tokens] or [None] * int(self.encoded.offsets[-1])
 
     def names(self, places: Rows) -> list[tuple[str, str]]:
-        """(text, template) of the attributes that stand at these places."""
+        """(text, template) of the attributes at these positions."""
         table = self.table
         if table.hashed and self._fresh is not None and len(self._fresh[1].attributes) == len(self.values):
             encoder, ids = self._fresh[0], self._fresh[1].attributes[places]
@@ -89,7 +89,7 @@ class Observations:
         return [shown[i] for i in back.tolist()]
 
     def unknown(self, tokens: Rows) -> list[tuple[str, ...]]:
-        """Per token the attributes that training never saw; none where they are hashed."""
+        """The attributes of each token that were not seen in training; empty for hashed ones."""
         nothing: list[tuple[str, ...]] = [()] * len(tokens)
         if self.table.hashed or self._fresh is None:
             return nothing
@@ -104,7 +104,7 @@ class Observations:
 
 
 def _texts(encoder: Any, encoded: Encoded, tokens: Rows) -> list[list[str]]:
-    """Per token the texts of its attributes."""
+    """The texts of the attributes of each token."""
     owner, place = incidences(encoded.token_ptr, tokens)
     distinct, back = np.unique(encoded.attributes[place], return_inverse=True)
     names = encoder.attribute_text(distinct)

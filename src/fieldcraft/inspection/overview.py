@@ -1,7 +1,7 @@
-"""What a model learnt: counts, settings, transitions, its strongest features, its templates.
+"""Summary of a model: counts, settings, transitions, strongest features, templates.
 
-Layout: ``transitions[y_prev, y]`` is the weight of the label pair alone, NaN where the pair has none (it
-was not seen in training); pairs joined with an observation are features like the others.
+Layout: ``transitions[y_prev, y]`` is the weight of the label pair alone, NaN if the pair has none (it
+was not seen in training); pairs combined with an observation are features like the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.inspection.overview_sections import overview_sections
 from fieldcraft.inspection.report import Report, Section
 from fieldcraft.inspection.search import attribute_ids, template_numbers
-from fieldcraft.inspection.weights import FeatureWeight, Fitted, Floats, Rows, WeightTable
+from fieldcraft.inspection.weights import FeatureWeight, Floats, Rows, WeightTable
 
 SETTINGS = (
     *("prior_", "optimiser_", "objective_value_", "n_iter_", "stop_reason_"),
@@ -46,7 +46,7 @@ class Transition(NamedTuple):
 
 
 class TemplateWeights(NamedTuple):
-    """How much of a model a template is; ``largest`` keeps its sign."""
+    """The weights of a template; ``largest`` is signed."""
 
     template: str
     features: int
@@ -69,18 +69,18 @@ class AttributeWeights(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Inspection(Report):
-    """What a model learnt.
+    """Summary of a model.
 
-    labels       the model's, in the order of ``classes_``
+    labels       in the order of ``classes_``
     n_features, n_attributes, n_active    weights, attributes, weights that are not zero
-    settings     prior, optimiser, objective value …, as far as the model knows them
-    transitions  [Y, Y] weights of label pairs, NaN where a pair has none
-    strongest, weakest     label pairs for and against, of ``label`` if one was asked for
-    top          the strongest features for and against, of what was asked for
+    settings     prior, optimiser, objective value …, as far as they are known
+    transitions  [Y, Y] weights of label pairs, NaN if a pair has none
+    strongest, weakest     label pairs for and against, of ``label`` if it is not None
+    top          the strongest matching features for and against
     by_label     the same for each label
     templates    features, active ones, sum of |w| and largest weight of each template
     attributes   with ``attribute=``: every attribute that matches, with all its labels
-    asked        label, attribute and template as they were given
+    asked        the arguments label, attribute and template
     n_matching   features that match
     """
 
@@ -103,11 +103,11 @@ class Inspection(Report):
         return f"<Inspection of {self.n_features} features, {len(self.labels)} labels>"
 
     def title(self) -> str:
-        """One line that says what this is."""
+        """The title, one line."""
         return f"{len(self.labels)} labels, {self.n_features} features, {self.n_active} active"
 
     def sections(self) -> list[Section]:
-        """What is shown."""
+        """The sections with their tables."""
         return overview_sections(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,7 +132,8 @@ class Inspection(Report):
 
 
 def inspect_model(
-    model: Fitted,
+    model: Any,
+    table: WeightTable,
     *,
     top: int = 20,
     label: str | None = None,
@@ -141,7 +142,6 @@ def inspect_model(
 ) -> Inspection:
     """The `Inspection` of a fitted model; see ``ChainCRF.inspect``."""
     check_top(top)
-    table = WeightTable(model)
     wanted = None if label is None else table.label_number(label)
     rows = _matching_rows(table, wanted, attribute, template)
     pairs = _transitions(table)
@@ -165,18 +165,18 @@ def inspect_model(
 
 
 def check_top(top: Any) -> None:
-    """How many to show is a whole number, at least 1."""
+    """Raise an InputError unless ``top`` is an integer, at least 1."""
     if isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1:
         raise InputError(f"top is {top!r}; it must be a whole number, at least 1")
 
 
 def _settings(model: Any) -> dict[str, Any]:
-    """What the model knows of its training; objects as they would be written."""
-    found = {name.rstrip("_"): getattr(model, name, None) for name in SETTINGS}
+    """The training of the model; objects by their repr."""
+    facts = {name.rstrip("_"): getattr(model, name, None) for name in SETTINGS}
     plain = (bool, int, float, str)
     return {
         name: value if isinstance(value, plain) else " ".join(repr(value).split())
-        for name, value in found.items()
+        for name, value in facts.items()
         if value is not None
     }
 
@@ -184,7 +184,7 @@ def _settings(model: Any) -> dict[str, Any]:
 def _matching_rows(
     table: WeightTable, label: int | None, attribute: str | None, template: str | None
 ) -> Rows:
-    """Rows with an attribute that are what was asked for."""
+    """Rows with an attribute that match the arguments."""
     index = table.index
     mask = index.attribute >= 0  # [F]
     if label is not None:
@@ -204,7 +204,7 @@ def _extremes(table: WeightTable, rows: Rows, top: int) -> Extremes:
 
 
 def _largest(values: Floats, top: int) -> Rows:
-    """Places of the largest values above zero, largest first; equal ones in their order."""
+    """Positions of the largest values above zero, largest first; equal ones in their order."""
     kept = np.flatnonzero(values > 0)
     if len(kept) > top:
         bound = np.partition(values[kept], len(kept) - top)[len(kept) - top]
@@ -226,7 +226,7 @@ def _transitions(table: WeightTable) -> Floats:
     matrix = np.full((n, n), np.nan)
     rows = np.flatnonzero(index.attribute < 0)
     cells = index.previous[rows], index.label[rows]
-    np.fmax.at(matrix, cells, table.weights[rows])  # of several states with these labels the largest
+    np.fmax.at(matrix, cells, table.weights[rows])  # the largest of several states with these labels
     return matrix
 
 
@@ -272,5 +272,5 @@ def _attributes(table: WeightTable, rows: Rows, top: int) -> Iterator[AttributeW
     ids = table.index.attribute[rows]
     distinct, firsts = np.unique(ids, return_index=True)
     for wanted in distinct[np.argsort(firsts)[:top]]:
-        found = table.describe(rows[ids == wanted])
-        yield AttributeWeights(found[0].attribute, found[0].template, found)
+        features = table.describe(rows[ids == wanted])
+        yield AttributeWeights(features[0].attribute, features[0].template, features)

@@ -1,4 +1,4 @@
-"""The tables of an `Inspection`: what is shown of it, in which order."""
+"""The tables of an `Inspection`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PER_LABEL = 5  # features for and against; label= shows all
 
 
 def overview_sections(found: Inspection) -> list[Section]:
-    """Of a whole model everything; of what was asked for only that."""
-    given = {name: value for name, value in found.asked.items() if value is not None}
-    if not given:
+    """Everything for a whole model; else only the matching features."""
+    asked = {name: value for name, value in found.asked.items() if value is not None}
+    if not asked:
         model = [_settings(found), _transitions(found), _templates(found)]
         return [*model, *_extremes(found, ""), *_labels(found)]
-    what = f" of {found.n_matching} with {', '.join(f'{name} {value!r}' for name, value in given.items())}"
-    pairs = [_pairs(found)] if list(given) == ["label"] else []
+    what = f" of {found.n_matching} with {', '.join(f'{name} {value!r}' for name, value in asked.items())}"
+    pairs = [_pairs(found)] if list(asked) == ["label"] else []
     if not found.n_matching:
         return [*pairs, Section("Strongest features" + what, ["no feature matches"])]
     listed = [Section(entry.attribute, [_features(entry.features)]) for entry in found.attributes]
@@ -111,7 +111,7 @@ def _configuration(feature: FeatureWeight) -> str:
 
 
 def _labels(found: Inspection) -> Iterator[Section]:
-    """Per label the first few, folded away."""
+    """The first few of each label, folded."""
     for label, listed in found.by_label.items():
         parts = [_features(features[:PER_LABEL]) for features in listed if features]
         if parts:

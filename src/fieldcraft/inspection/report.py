@@ -1,8 +1,8 @@
 """Reports: sections of tables, described once and rendered as text, HTML or JSON.
 
-A report says what stands in its tables (`sections`) and what a programme would read (`to_dict`); how
-that looks is the business of text.py and html.py. A cell has a text, a tone (what it means, not its
-colour) and, for weights, its share of the largest one, which HTML draws as a bar.
+A report defines its tables (`sections`) and its plain values (`to_dict`); text.py and html.py render them. A
+cell has a text, a tone (its meaning, not its colour) and, for weights, its fraction of the largest one, which
+HTML draws as a bar.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A title and what stands under it; HTML folds it away if ``folded``."""
+    """A title and the parts below it; folded in HTML if ``folded``."""
 
     title: str
     parts: Sequence[Table | str]
@@ -48,14 +48,14 @@ def signed(value: float | None, largest: float = 0.0) -> Cell:
 
 
 class Report:
-    """What `Inspection` and `Explanation` have in common: their renderings."""
+    """Base class of `Inspection` and `Explanation`: their renderings."""
 
     def title(self) -> str:
-        """One line that says what this is."""
+        """The title, one line."""
         raise NotImplementedError
 
     def sections(self) -> list[Section]:
-        """What is shown."""
+        """The sections with their tables."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Report:
         raise NotImplementedError
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """``to_dict`` as JSON text; what is no finite number is null."""
+        """``to_dict`` as JSON text; numbers that are not finite are null."""
         return json.dumps(_finite(self.to_dict()), ensure_ascii=False, allow_nan=False, indent=indent)
 
     def text(self, *, colour: bool | None = None) -> str:
@@ -77,7 +77,7 @@ class Report:
         return self.text(colour=False)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A whole page that needs nothing else; written to ``path`` if one is given."""
+        """A self-contained HTML page; also written to ``path`` unless that is None."""
         from fieldcraft.inspection.html import page
 
         text = page(self)

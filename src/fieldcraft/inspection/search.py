@@ -1,10 +1,10 @@
-"""Attributes and templates by name: exactly, by ``*`` and ``?``, or by a part of it.
+"""Attributes and templates by name: exact, with ``*`` and ``?``, or a substring.
 
-Brackets are plain characters here, since attributes are full of them (`word[-1]=the`). A name that
-stands exactly so is taken alone, whatever else it may match.
+Brackets are plain characters here, since attributes are full of them (`word[-1]=the`). If a
+name is equal to the pattern, nothing else matches.
 
-Attributes have no texts until they are made, which is slow for all of them. A pattern with a fixed
-beginning is therefore compared with the attributes of such templates only as begin alike.
+Computing the texts of all attributes is slow. A pattern with a fixed prefix is therefore compared only
+with the attributes of templates with a matching prefix.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ WILD = re.compile(r"[*?]")
 
 
 def matching(pattern: str, names: Sequence[str]) -> list[int]:
-    """Places of the names that match: the equal ones, else by wildcards, else by containment."""
+    """Positions of the names that match: the equal ones, else by wildcards, else by containment."""
     equal = [i for i, name in enumerate(names) if name == pattern]
     if equal:
         return equal
     if not WILD.search(pattern):
         return [i for i, name in enumerate(names) if pattern in name]
-    found = re.compile(_regex(pattern), re.DOTALL)
-    return [i for i, name in enumerate(names) if found.fullmatch(name)]
+    regex = re.compile(_regex(pattern), re.DOTALL)
+    return [i for i, name in enumerate(names) if regex.fullmatch(name)]
 
 
 def _regex(pattern: str) -> str:
@@ -39,11 +39,11 @@ def _regex(pattern: str) -> str:
 
 def template_numbers(pattern: str, table: WeightTable) -> list[int]:
     """Numbers of the templates that match; none is an error."""
-    found = matching(pattern, table.template_names)
-    if not found:
+    numbers = matching(pattern, table.template_names)
+    if not numbers:
         known = ", ".join(dict.fromkeys(table.template_names))
         raise InputError(f"template={pattern!r} matches none of the model's: {known}")
-    return found
+    return numbers
 
 
 def attribute_ids(pattern: str, table: WeightTable) -> Rows:
@@ -59,7 +59,7 @@ def attribute_ids(pattern: str, table: WeightTable) -> Rows:
 
 
 def _begin_alike(pattern: str, table: WeightTable, ids: Rows) -> NDArray[np.bool_]:
-    """[ids] may an attribute's text begin as the pattern does."""
+    """[ids] whether the text of an attribute may start with the prefix of the pattern."""
     fixed = WILD.split(pattern)[0]
     heads = [_head(template) for template in table.encoder.templates]
     alike = np.array([head.startswith(fixed) or fixed.startswith(head) for head in heads], bool)
@@ -69,6 +69,6 @@ def _begin_alike(pattern: str, table: WeightTable, ids: Rows) -> NDArray[np.bool
 
 
 def _head(template: object) -> str:
-    """The fixed beginning of the texts of a template's attributes."""
+    """The common prefix of the texts of a template's attributes."""
     terms = getattr(template, "terms", None)
     return "" if terms is None else template.pieces()[0][0]  # type: ignore[attr-defined]

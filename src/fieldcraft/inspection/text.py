@@ -1,7 +1,7 @@
 """Reports as text: columns of aligned cells, coloured on request.
 
-Hazards: attributes hold whatever the data held, so control characters are spelled out (a terminal
-must not obey them), and wide characters (Chinese, Japanese …) take two places.
+Hazards: attributes contain arbitrary data, so control characters are escaped (a terminal must not interpret
+them), and wide characters (Chinese, Japanese …) take two columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Paint = Callable[[str, str], str]
 
 
 def wants_colour() -> bool:
-    """Standard output is a terminal and nobody asked for no colour."""
+    """Whether standard output is a terminal and NO_COLOR is not set."""
     return not os.environ.get("NO_COLOR") and sys.stdout.isatty()
 
 
@@ -41,14 +41,14 @@ def render(report: Report, *, colour: bool) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with control and other invisible characters spelled out."""
+    """The text with control and other invisible characters escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def width(text: str) -> int:
-    """Places that a text takes on a terminal."""
+    """The number of columns of a text on a terminal."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)

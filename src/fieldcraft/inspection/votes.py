@@ -23,11 +23,11 @@ from fieldcraft.inspection.observations import Observations, incidences
 from fieldcraft.inspection.weights import Floats, Lookup, Rows
 
 Pair = tuple[NDArray[Any], NDArray[Any]]  # labels (before, at the token)
-PAIR = -1  # in place of an attribute's place: the label pair alone
+PAIR = -1  # instead of the position of an attribute: the label pair alone
 
 
 class Contrast(NamedTuple):
-    """Which tokens are asked about, and between which labels; all arrays have the tokens' length."""
+    """The tokens, and the labels to compare; all arrays have the length of ``tokens``."""
 
     tokens: Rows
     label: NDArray[np.int32]
@@ -92,7 +92,7 @@ class Ballot:
         weight = self._weights(self._lookup(attribute, *mine))
         lacking = self.contrast.other[owner] < 0
         other = self._weights(np.where(lacking, -1, self._lookup(attribute, *others)))
-        with np.errstate(over="ignore"):  # weights at the end of what a float can be
+        with np.errstate(over="ignore"):  # weights close to the largest float
             vote = value * (np.nan_to_num(weight) - np.nan_to_num(other))
         kept = np.flatnonzero((np.nan_to_num(weight) != 0) | (np.nan_to_num(other) != 0))
         kept = kept[np.lexsort((-np.abs(vote[kept]), owner[kept]))]
@@ -100,5 +100,5 @@ class Ballot:
         return Votes(bounds, place[kept], value[kept], weight[kept], other[kept], vote[kept])
 
     def _weights(self, rows: Rows) -> Floats:
-        found = self.seen.table.weights[rows].astype(np.float64)
-        return np.where(rows >= 0, found, np.nan)
+        weights = self.seen.table.weights[rows].astype(np.float64)
+        return np.where(rows >= 0, weights, np.nan)

@@ -1,18 +1,17 @@
-"""A fitted model's weights with names: rows of the feature index, found fast, named when shown.
+"""The weights of a fitted model with names.
 
-Layout: a *row* is a place in the feature index, and so in the weights; -1 is "no such feature".
-Models have hundreds of thousands of rows, so everything works on arrays of rows; texts are made for
-the few that are shown.
-Hazard: hashed models have forgotten which template a bucket came from, and compact model files
-have no template column; both are dealt with here and nowhere else.
+Layout: a *row* is a position in the feature index, and so in the weights; -1 is "no such feature". Models
+have hundreds of thousands of rows, so that everything works on arrays of rows; texts are computed for the
+few that are shown.
+Hazard: hashed models do not store the template of a bucket, and compact model files have no template column;
+both cases are handled here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,22 +26,9 @@ Floats = NDArray[np.float64]
 HASHED = {"node": "hashed", "edge": "hashed edges"}
 
 
-class Fitted(Protocol):
-    """What inspection needs of a trained chain."""
-
-    @property
-    def classes_(self) -> NDArray[np.object_]: ...
-    @property
-    def weights_(self) -> Floats: ...
-    @property
-    def features_(self) -> FeatureIndex: ...
-    @property
-    def encoder_(self) -> Encoder: ...
-
-
 @dataclass(frozen=True)
 class FeatureWeight:
-    """One feature with its weight; ``previous`` is None where only the label counts."""
+    """One feature with its weight; ``previous`` is None if the feature depends on the label only."""
 
     attribute: str
     template: str
@@ -57,15 +43,19 @@ class FeatureWeight:
 
 
 class WeightTable:
-    """The features of a model with their weights and names."""
+    """The features of a trained model with their weights and names.
 
-    def __init__(self, model: Fitted) -> None:
-        self.labels: list[str] = [str(name) for name in model.classes_]
-        structure = _structure(model, self.labels)
+    Parameters
+    ----------
+    structure, encoder, index, weights : of the model
+    """
+
+    def __init__(self, structure: Classes, encoder: Encoder, index: FeatureIndex, weights: Floats) -> None:
+        self.labels = list(structure.labels)
         self.states_are_labels = names_labels(structure)
-        self.index = with_labels(model.features_, structure)
-        self.weights = model.weights_
-        self.encoder = model.encoder_
+        self.index = with_labels(index, structure)
+        self.weights = weights
+        self.encoder = encoder
 
     @property
     def hashed(self) -> bool:
@@ -84,12 +74,12 @@ class WeightTable:
         observed = self.index.attribute >= 0
         if not np.any(self.index.template[observed] < 0):
             return self.index.template
-        found = np.full(len(self.index), -1, np.int32)
-        found[observed] = self.encoder.attribute_template[self.index.attribute[observed]]
-        return found
+        template = np.full(len(self.index), -1, np.int32)
+        template[observed] = self.encoder.attribute_template[self.index.attribute[observed]]
+        return template
 
     def label_number(self, label: str) -> int:
-        """The place of a label in ``classes_``."""
+        """The position of a label in ``classes_``."""
         if label not in self.labels:
             raise InputError(f"label {label!r} is not one of the model's: {', '.join(self.labels)}")
         return self.labels.index(label)
@@ -109,12 +99,6 @@ class WeightTable:
         return None if number < 0 else self.labels[number]
 
 
-def _structure(model: Any, labels: Sequence[str]) -> Classes:
-    """The structure of a model, or of what it knows."""
-    known: Classes | None = getattr(model, "structure", None)
-    return model.structure_for(labels) if known is None else known
-
-
 class Lookup:
     """(attribute, previous, label) -> row, for the label pairs and a few attributes of a table."""
 
@@ -132,7 +116,7 @@ class Lookup:
         return np.asarray((whole * self._base + previous + 1) * self._base + label + 1)
 
     def __call__(self, attribute: Any, previous: Any, label: Any) -> Rows:
-        """Rows of the features, -1 where there is none; the arguments are arrays of one shape."""
+        """Rows of the features, -1 if there is none; the arguments are arrays of one shape."""
         if not len(self._rows):
             return np.full(np.shape(label), -1, np.int64)
         keys = self._keys(attribute, previous, label)

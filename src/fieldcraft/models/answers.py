@@ -1,8 +1,8 @@
-"""The answers of an estimator: each is asked of a scored batch (scored.py), which computes it.
+"""Predictions of an estimator; a scored batch (scored.py) computes each of them.
 
-A kind of model inherits them all. It offers ``structure_for(labels)``, and once it is trained ``classes_``
-and ``_parameters`` with an ``encoder``, a ``scorer`` and the ``structure``; ``voters_`` where predictions
-are put to the vote.
+Every kind of model inherits these methods and defines ``structure_for(labels)``. A trained model has
+``classes_`` and ``_parameters`` with an ``encoder``, a ``scorer`` and the ``structure``, and ``voters_`` if
+its predictions are voted on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fieldcraft.models.blocks import Predictor
 from fieldcraft.models.estimator import Estimator
 from fieldcraft.models.inputs import encode
 from fieldcraft.models.scored import Scored
+from fieldcraft.models.training_settings import Settings
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
@@ -27,22 +28,20 @@ if TYPE_CHECKING:
     from fieldcraft.inspection import Explanation, Inspection
     from fieldcraft.models.parameters import Parameters
     from fieldcraft.models.text import TextSpan
+    from fieldcraft.models.voting import Voters
 
 Floats = NDArray[np.float64]
 
 
-class Answers(Estimator):
-    """What a trained model says of sequences and of itself; large inputs are scored block by block."""
+class Answers(Settings, Estimator):
+    """Predictions for sequences, and the inspection of a model; large inputs are scored block by block."""
 
-    decoding: str = "viterbi"  # these stand for parameters that a model does not have
-    tokenizer: Any = "words"
-    n_jobs: int | None = None
-    random_state: int = 0
     classes_: NDArray[np.object_]
+    voters_: Voters | None  # of a voted perceptron
     _parameters: Parameters
 
     def structure_for(self, labels: Sequence[str]) -> Structure:
-        """The structure that a model over these labels runs on."""
+        """The structure of a model with these labels."""
         raise NotImplementedError
 
     @property
@@ -64,10 +63,10 @@ class Answers(Estimator):
         return self._parameters.encoder
 
     def scored(self, X: Any) -> Scored:
-        """X encoded and scored once; the answers below are methods of the result, which takes no X.
+        """Encode and score X once; the result has the methods below, without the argument X.
 
-        Use it for several questions about the same sequences. It keeps 8 bytes for each token and label, see
-        ``Scored``; the methods of the model itself keep one block of about 20,000 tokens at a time.
+        Use it for several predictions about the same sequences. It keeps 8 bytes for each token and label,
+        see ``Scored``; the methods of the model itself keep one block of about 20,000 tokens at a time.
         """
         return self._scored(X, keep=True)
 
@@ -100,7 +99,7 @@ class Answers(Estimator):
         return self._scored(X).log_partition()
 
     def log_probability(self, X: Any, y: Any = None) -> Floats:
-        """log p(y | x) of each sequence [N]; labels that the model does not know are refused."""
+        """log p(y | x) of each sequence [N]; unknown labels raise an InputError."""
         return self._scored(X).log_probability(y)
 
     def entropy(self, X: Any) -> Floats:
@@ -135,7 +134,7 @@ class Answers(Estimator):
     def explain(
         self, sequence: Any, *, token: int | None = None, label: str | None = None, top: int = 10
     ) -> Explanation:
-        """Why one sequence is labelled so: each feature's vote between a token's label and the runner-up.
+        """Explain the labels of one sequence: each feature's vote between a token's label and the runner-up.
 
         Parameters
         ----------
@@ -156,19 +155,30 @@ class Answers(Estimator):
         attribute: str | None = None,
         template: str | None = None,
     ) -> Inspection:
-        """What the model learnt: transitions, strongest features, templates.
+        """Summary of the model: transitions, strongest features, templates.
 
         Parameters
         ----------
         top : how many features to list, for and against
         label : only features with this label
-        attribute : only attributes of this name; with ``*`` and ``?`` for other characters; or a part of it
-        template : only features of this template, or of those that match
+        attribute : only attributes that match this name, a pattern with ``*`` and ``?``, or a substring
+        template : only features of this template, or of those that match a pattern
         """
         from fieldcraft.inspection.overview import inspect_model
 
-        self._require_fitted()
-        return inspect_model(self, top=top, label=label, attribute=attribute, template=template)
+        return inspect_model(
+            self,
+            self._predictor().weight_table(),
+            top=top,
+            label=label,
+            attribute=attribute,
+            template=template,
+        )
+
+    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
+        """Become fitted."""
+        self.classes_ = np.array([*classes, None], object)[:-1]
+        self._parameters, self.voters_ = parameters, voters
 
     def _scored(self, X: Any, *, keep: bool = False) -> Scored:
         predictor = self._predictor()
@@ -180,7 +190,7 @@ class Answers(Estimator):
         parameters, n_jobs = self._parameters, resolve_jobs(self.n_jobs)
         structure = parameters.structure
         if structure.n_jobs != n_jobs:
-            structure = parameters.structure = structure.using(n_jobs)  # kept for the next question
+            structure = parameters.structure = structure.using(n_jobs)  # for the next call
         return Predictor(
             self.classes_,
             structure,

@@ -1,4 +1,4 @@
-"""A block of a batch: some sequences with their potentials, and what a trained model predicts of them.
+"""A block of a batch: some sequences with their potentials, and the predictions for them.
 
     attributes -> potentials (scorer) -> labels, log Z, scores (structure)
 
@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft.design import Encoder
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.features.index import FeatureIndex
 from fieldcraft.potentials import NativePotentials
 from fieldcraft.structures.structure import Structure
 
 if TYPE_CHECKING:
+    from fieldcraft.inspection.weights import WeightTable
     from fieldcraft.models.parameters import Parameters
     from fieldcraft.models.voting import Voters
 
@@ -31,7 +30,7 @@ Decoder = Callable[[Structure, Any], "tuple[Ints, Floats | None]"]
 
 
 class Scorer(Protocol):
-    """Weights, ready to turn attributes into what the operations of a structure take.
+    """Computes potentials, the arguments of a structure's operations, from attributes.
 
     A scorer whose ``lazy`` is True computes potentials when they are used, sequence by sequence.
     """
@@ -41,7 +40,7 @@ class Scorer(Protocol):
 
 
 class Predictor(NamedTuple):
-    """What answers need of a trained model; training the model again does not change it."""
+    """A trained model as predictions use it; training the model again does not change it."""
 
     classes_: NDArray[np.object_]
     structure: Structure
@@ -49,27 +48,19 @@ class Predictor(NamedTuple):
     decoding: Any = "viterbi"
     voters: Voters | None = None
     random_state: Any = 0
-    parameters: Parameters | None = None  # for explanations, with the three below
+    parameters: Parameters | None = None  # for explanations
 
-    @property
-    def encoder_(self) -> Encoder:
-        return self._known().encoder
+    def weight_table(self) -> WeightTable:
+        """The features with their weights and names."""
+        from fieldcraft.inspection.weights import WeightTable
 
-    @property
-    def features_(self) -> FeatureIndex:
-        return self._known().index
-
-    @property
-    def weights_(self) -> Floats:
-        return self._known().weights
-
-    def _known(self) -> Parameters:
         assert self.parameters is not None
-        return self.parameters
+        learnt = self.parameters
+        return WeightTable(self.structure, learnt.encoder, learnt.index, learnt.weights)
 
 
 def viterbi(structure: Structure, potentials: Any) -> tuple[Ints, Floats | None]:
-    """Labels [positions] of the best sequence of states, and its score [N] where it is the labels' own."""
+    """Labels [positions] of the best sequence of states, and its score [N] if it is that of the labels."""
     states, scores = structure.argmax(potentials)
     return structure.labels_of(states), scores if structure.one_to_one else None
 
@@ -92,8 +83,8 @@ def resolve_decoding(name: Any) -> Decoder:
 class Block:
     """Sequences ``first`` .. of a batch with their potentials.
 
-    Labels and log Z are computed when first asked for. Two threads may compute them at once: both get the
-    same numbers, and either may be kept.
+    Labels and log Z are computed on first use. If two threads compute them at once, both get the same
+    numbers, and either result is kept.
     """
 
     def __init__(self, predictor: Predictor, encoded: Encoded, potentials: Any, first: int) -> None:
@@ -106,7 +97,7 @@ class Block:
 
     @classmethod
     def of(cls, predictor: Predictor, encoded: Encoded, first: int, *, keep: bool) -> Block:
-        """From attributes; with ``keep`` native potentials are computed now, for more than one question."""
+        """From attributes; ``keep``: compute native potentials now, because they are used more than once."""
         potentials = predictor.scorer.potentials(encoded)
         if keep and isinstance(potentials, NativePotentials):
             potentials = potentials.scored(predictor.structure.n_jobs)
@@ -121,22 +112,22 @@ class Block:
         return self._decoded()[0]
 
     def _decoded(self) -> tuple[Ints, Floats | None]:
-        found = self._labels
-        if found is None:
+        decoded = self._labels
+        if decoded is None:
             of = self.predictor
             if of.voters is not None and of.decoding == "viterbi":
-                found = of.voters.labels(self.encoded, of.structure), None
+                decoded = of.voters.labels(self.encoded, of.structure), None
             else:
-                found = resolve_decoding(of.decoding)(of.structure, self.potentials)
-            self._labels = found
-        return found
+                decoded = resolve_decoding(of.decoding)(of.structure, self.potentials)
+            self._labels = decoded
+        return decoded
 
     def log_partition(self) -> Floats:
         """[N] log Z."""
-        found = self._log_z
-        if found is None:
-            found = self._log_z = self.predictor.structure.log_partition(self.potentials)
-        return found
+        log_z = self._log_z
+        if log_z is None:
+            log_z = self._log_z = self.predictor.structure.log_partition(self.potentials)
+        return log_z
 
     def predicted_value(self) -> Floats:
         """[N] log-probability of the predicted labels."""
@@ -152,12 +143,12 @@ class Block:
         return structure.log_partition(structure.restrict(self.potentials, gold))
 
     def log_share(self, score: Floats) -> Floats:
-        """[N] log-probability of a score: never above 0, which rounding could make of scores beyond 1e16."""
+        """[N] log-probability of a score: at most 0, which rounding of scores beyond 1e16 could exceed."""
         return np.minimum(score - self.log_partition(), 0.0)
 
 
 def cuts(offsets: NDArray[np.int64], tokens: int) -> list[int]:
-    """Bounds of blocks of sequences, each with at least so many tokens but the last.
+    """Bounds of blocks of sequences; all but the last have at least ``tokens`` tokens.
 
     >>> cuts(np.array([0, 2, 5, 6, 9]), 4)
     [0, 2, 4]
@@ -175,6 +166,6 @@ def part_of(encoded: Encoded, a: int, b: int) -> Encoded:
         return encoded
     offsets = encoded.offsets[a : b + 1]
     token_ptr = encoded.token_ptr[offsets[0] : offsets[-1] + 1]
-    held = slice(int(token_ptr[0]), int(token_ptr[-1]))
-    values = None if encoded.values is None else encoded.values[held]
-    return Encoded(offsets - offsets[0], token_ptr - token_ptr[0], encoded.attributes[held], values)
+    kept = slice(int(token_ptr[0]), int(token_ptr[-1]))
+    values = None if encoded.values is None else encoded.values[kept]
+    return Encoded(offsets - offsets[0], token_ptr - token_ptr[0], encoded.attributes[kept], values)

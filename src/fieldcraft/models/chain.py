@@ -1,6 +1,6 @@
 """ChainCRF: the linear-chain conditional random field.
 
-p(y | x) = exp(sum of weights of the features that hold) / Z(x)
+p(y | x) = exp(sum of weights of the active features) / Z(x)
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ class ChainCRF(SequenceModel):
 
     Parameters
     ----------
-    templates : what the model looks at: a named set ("simple", "tagging", "entities" …), template text,
+    templates : the observations: a named set ("simple", "tagging", "entities" …), template text,
         a Templates object, or None when X holds features
     prior : penalty on the weights: "gaussian", "laplacian", "elastic_net", "hyperbolic", "inequality", an
-        object, or None; "auto" is the Gaussian, or none for optimisers that take no penalty
+        object, or None; "auto" is the Gaussian, or none for optimisers without penalties
     optimiser : "auto", "lbfgs", "owlqn", or an object with settings
-    objective : what is minimised on the data: "likelihood", "pointwise", "softmax_margin" … or an object of
-        ``fc.objectives``; None for the optimiser's natural one
-    labels : names of the labels, in order; None takes those that occur, sorted
+    objective : loss on the data: "likelihood", "pointwise", "softmax_margin" … or an object of
+        ``fc.objectives``; None for the optimiser's default
+    labels : names of the labels, in order; None for those that occur, sorted
     label_weights : how much the terms of each gold label count: a dict (others count 1) or "balanced"
     features : "supported" (configurations seen in training), "all", "all_states", "all_transitions", or
-        "selected" (supported, and what a few iterations hold likely)
+        "selected" (supported, and those that are probable after a few iterations)
     min_count : features seen less often are left out
     states : "labels", or a StateSpace whose ``names`` are the labels in their order
     decoding : "viterbi" (the best labelling) or "posterior" (the best label at each position)
     metric : held-out score: "auto" is span F if the labels form a scheme, else token accuracy
     gazetteers : for templates that name them
-    hash_size : hash attributes into so many ids instead of remembering them
-    edge_prefix : free features whose name begins so are seen with the label pair
-    tokenizer : how predict_text cuts strings: "words", "whitespace", "characters" or a Tokenizer
-    warm_start : fit begins with the weights of the fit before, for the features that both have
+    hash_size : hash attributes into this many ids instead of storing their names
+    edge_prefix : features whose name starts with it are combined with label pairs
+    tokenizer : how predict_text splits strings: "words", "whitespace", "characters" or a Tokenizer
+    warm_start : fit starts from the weights of the previous fit, for the features in common
     n_jobs : threads; None uses all allowed cores
     random_state : seed of sample()
     verbose : show progress
@@ -52,7 +52,7 @@ class ChainCRF(SequenceModel):
     """
 
     def structure_for(self, labels: Sequence[str]) -> LinearChain:
-        """The structure that a model over these labels runs on: a chain over ``states``."""
+        """The structure of a model with these labels: a chain over ``states``."""
         if isinstance(self.states, StateSpace):
             if tuple(self.states.names) != tuple(labels):
                 raise InputError(

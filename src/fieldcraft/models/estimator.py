@@ -18,12 +18,12 @@ class Estimator:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's parameters as they are now."""
+        """Parameters of the constructor with their current values."""
         del deep
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Change parameters; unknown names are refused."""
+        """Set parameters; an unknown name raises an InputError."""
         known = self._parameter_names()
         for name, value in params.items():
             if name not in known:

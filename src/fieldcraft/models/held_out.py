@@ -1,4 +1,4 @@
-"""The score of weights on data that they are not learnt from."""
+"""The score of weights on held-out data."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Floats = NDArray[np.float64]
 
 
 class HeldOut:
-    """weights -> score; labels unknown to training count as errors.
+    """weights -> score; labels that training did not see count as errors.
 
     Parameters
     ----------
     encoder, structure : of the training
-    scorer : weights -> what scores sequences with them
+    scorer : weights -> an object that computes potentials with them
     X, y : held-out sequences and labels, or a corpus and None
-    metric, decoding : names or objects, as the estimator has them
+    metric, decoding : names or objects, as in the estimator
     """
 
     def __init__(
@@ -64,6 +64,6 @@ class HeldOut:
         return float(self._score(self.gold, labels, self.encoded.offsets))
 
     def parts(self) -> list[NDArray[Any] | None]:
-        """What tells it from another one."""
-        told = repr((self.metric, self.names)).encode("utf-8", "surrogatepass")
-        return [*self.encoded, self.gold, np.frombuffer(told, np.uint8)]
+        """Arrays that identify the data and the metric, for digests."""
+        names = repr((self.metric, self.names)).encode("utf-8", "surrogatepass")
+        return [*self.encoded, self.gold, np.frombuffer(names, np.uint8)]

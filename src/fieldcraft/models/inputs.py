@@ -1,4 +1,4 @@
-"""What users hand to fit and predict -> encoded sequences and labels."""
+"""The arguments X and y of fit and predict -> encoded sequences and labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fieldcraft.labels import check_labels
 
 
 def sequences_of(X: Any, encoder: Encoder) -> Any:
-    """X in the form that the encoder reads."""
+    """X in the form that the encoder takes."""
     if isinstance(X, Corpus) and isinstance(encoder, FreeFeatures):
         features = [sequence.attributes for sequence in X]
         if any(f is None for f in features):
@@ -23,7 +23,7 @@ def sequences_of(X: Any, encoder: Encoder) -> Any:
 
 
 def labels_of(X: Any, y: Any, *, partial: bool = False) -> list[Any]:
-    """The label lists: y, or those of the corpus; with ``partial`` they may hold None and sets."""
+    """The label lists: y, or those of the corpus; with ``partial`` they may contain None and sets."""
     if y is None:
         if not isinstance(X, Corpus):
             raise InputError("y is missing: pass fit(X, y), or fit(corpus) with a labelled corpus")
@@ -32,7 +32,7 @@ def labels_of(X: Any, y: Any, *, partial: bool = False) -> list[Any]:
 
 
 def weights_of(X: Any) -> list[float] | None:
-    """How much the sequences of a corpus count, where it says so."""
+    """The weights of the sequences of a corpus; None if all are 1."""
     weights = [sequence.weight for sequence in X] if isinstance(X, Corpus) else []
     return weights if any(weight != 1.0 for weight in weights) else None
 

@@ -1,7 +1,7 @@
-"""Kinds of models: which class a model file needs.
+"""Kinds of models: the class that a model file needs.
 
-A file names its kind, never a module. ``KINDS`` maps the name to a class, or to the module and the name of
-one that is imported when a file needs it. ``register_kind`` adds models that are defined elsewhere.
+A file names its kind, never a module. ``KINDS`` maps the name to a class, or to "module:name" of a class
+that is imported when a file needs it. ``register_kind`` adds models that are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ NEEDED = ("get_params", "structure_for", "_settle")
 
 
 class Storable(Protocol):
-    """What saving, loading and pickling need of a model.
+    """Methods that saving, loading and pickling call.
 
     Its class must be callable without arguments. The constructor's parameters are stored under their names;
-    those that say how it was trained (templates, prior, optimiser, objective …) are stored with the training.
+    those of the training (templates, prior, optimiser, objective …) are stored with the training.
     """
 
     classes_: NDArray[np.object_]
     _parameters: Parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's parameters as they are now."""
+        """Parameters of the constructor with their current values."""
 
     def structure_for(self, labels: Sequence[str]) -> Structure:
-        """The structure that a model over these labels runs on, as its parameters say."""
+        """The structure of a model with these labels, according to its parameters."""
 
     def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
         """Become fitted."""
@@ -47,11 +47,11 @@ class Storable(Protocol):
 
 
 def register_kind(name: str, kind: type[Any]) -> None:
-    """Let ``save`` and ``fc.load`` store models of a class under a name of its own.
+    """Register a class so that ``save`` and ``fc.load`` can store its models.
 
     Parameters
     ----------
-    name : what the file calls the kind
+    name : the kind that the file names
     kind : a class with the methods of ``Storable``; subclasses of ``ChainCRF`` have them
 
     Examples
@@ -87,7 +87,7 @@ def kind_of(model: Any) -> str:
 
 
 def resolve_kind(name: Any) -> type[Any] | None:
-    """The class of a kind, imported if it must be; None where the name is unknown."""
+    """The class of a kind, imported on demand; None if the name is unknown."""
     kind = KINDS.get(name) if isinstance(name, str) else None
     if isinstance(kind, str):
         module, _, attribute = kind.partition(":")

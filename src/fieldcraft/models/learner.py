@@ -1,16 +1,12 @@
-"""What estimators of sequences learn by: fit, and partial_fit for data that comes in pieces."""
+"""Training of estimators: fit, and partial_fit for data that arrives in parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fieldcraft.errors import InputError
-from fieldcraft.models.estimator import Estimator
-from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.answers import Answers
 from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.models.voting import Voters
@@ -22,10 +18,9 @@ from fieldcraft.priors import Prior
 Self = TypeVar("Self", bound="Learner")
 
 
-class Learner(Estimator):
-    """An estimator that is trained by an optimiser."""
+class Learner(Answers):
+    """An estimator that an optimiser trains."""
 
-    classes_: NDArray[np.object_]
     training_log_: list[Record]
     objective_value_: float
     stop_reason_: str
@@ -36,8 +31,6 @@ class Learner(Estimator):
     objective_: Objective
     source_: dict[str, Any] | None
     provenance_: dict[str, Any]
-    voters_: Voters | None  # of a voted perceptron
-    _parameters: Parameters
 
     def fit(
         self: Self,
@@ -61,17 +54,17 @@ class Learner(Estimator):
         Parameters
         ----------
         X, y : sequences and label lists; or a labelled Corpus and no y
-        sample_weight : [N] how much each sequence counts
+        sample_weight : [N] weight of each sequence
         X_dev, y_dev : held-out data, scored after each iteration
-        patience : stop after so many iterations without a better held-out score, keep the best weights
+        patience : stop after this many iterations without a better held-out score, and keep the best weights
         keep_best : keep the best weights without stopping early
-        max_seconds : stop when the time is up
+        max_seconds : time limit
         feature_mask : [F] True for weights that may differ from zero, or a function of the feature index
         snapshot : file to which the training state is written every ``snapshot_every`` iterations
-        resume : go on from ``snapshot``
-        callbacks : called with each iteration's record; True stops. Methods ``begin(encoder, features,
-            max_iterations)``, ``tell(line)`` with remarks, and ``end(reason)``, where it has them, are called
-            before and after
+        resume : continue from ``snapshot``
+        callbacks : called with the record of each iteration; training stops if one returns True. Where
+            defined, their methods ``begin(encoder, features, max_iterations)`` and ``tell(line)``, with
+            remarks, are called before training, ``end(reason)`` after it
         """
         if X_dev is None and y_dev is not None:
             raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
@@ -103,17 +96,18 @@ class Learner(Estimator):
         max_seconds: float | None = None,
         callbacks: Iterable[Callable[[Record], Any]] = (),
     ) -> Self:
-        """Go on learning from more sequences; new features and new labels are admitted.
+        """Continue training with more sequences, which may have new features and new labels.
 
-        What is known keeps its place: new labels stand at the end of ``classes_``, new features at the end
-        of ``features_``. Training looks at the new sequences alone and begins with the present weights. A
-        Gaussian prior is centred on them, the narrower the more often a feature was seen: what was learnt
-        stays unless the new sequences speak against it. With other priors the earlier data is soon forgotten.
+        New labels are appended to ``classes_`` and new features to ``features_``; the others keep their
+        positions. Training uses the new sequences only and starts from the current weights. A Gaussian prior
+        is centred on them, with a smaller variance for features that were seen more often, so that earlier
+        weights change only if the new sequences contradict them. With other priors the effect of the earlier
+        data fades quickly.
 
         Parameters
         ----------
         X, y : sequences and label lists; or a labelled Corpus and no y
-        classes : labels to be known from now on, also where no sequence has them yet
+        classes : further labels, which need not occur in the sequences
         sample_weight, max_seconds, callbacks : as in fit
 
         Examples
@@ -134,15 +128,15 @@ class Learner(Estimator):
         return self._store(trained)
 
     def _training(self, *, growing: bool = False) -> Training:
-        """A training with this estimator's parameters."""
+        """A training with the parameters of this estimator."""
         known = None
         if self.__sklearn_is_fitted__():
             provenance = getattr(self, "provenance_", {})
             known = Known(self._parameters, self.classes_.tolist(), provenance)
-        return Training(Settings.of(self), known, growing=growing)
+        return Training(Settings.of(self), self.structure_for, known, growing=growing)
 
     def _store(self: Self, trained: Trained) -> Self:
-        """Become fitted with the result of a training."""
+        """Store the result of a training."""
         outcome, parameters = trained.outcome, trained.parameters
         extras = outcome.extras
         voters = Voters.of(parameters.scoring, extras["votes"], extras["voters"]) if extras else None
@@ -153,7 +147,3 @@ class Learner(Estimator):
         self.stop_reason_, self.converged_ = outcome.reason, outcome.converged
         self.n_iter_ = len(outcome.records)
         return self
-
-    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None) -> None:
-        """Take over what answers need."""
-        raise NotImplementedError

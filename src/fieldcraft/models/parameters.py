@@ -1,19 +1,18 @@
-"""What a trained model knows: its encoder, its features, their weights, and the structure they score.
+"""The content of a trained model: encoder, features, weights and structure.
 
-Features are stored as they are scored; in full, one row per weight, only when someone asks. A model that is
-loaded looks into its file, so that loading costs milliseconds and processes share the pages.
+Features are stored in the layout used for scoring; the full index, one row per weight, is built on demand.
+The arrays of a loaded model are mapped from its file: loading takes milliseconds, and processes share pages.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Encoder, windows_of
-from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex, laid_out
 from fieldcraft.features.stored import StoredIndex
@@ -24,22 +23,16 @@ from fieldcraft.structures.structure import Structure
 Floats = NDArray[np.float64]
 
 
-class Scorer(Protocol):
-    """Sequences -> potentials of a structure."""
-
-    def potentials(self, encoded: Encoded) -> Any: ...
-
-
 class Scoring:
-    """Features on a structure: makes scorers of weights.
+    """Features of a structure: makes scorers from weights.
 
-    Chains of plain labels are scored by the core, which reads the features where they are; other structures
-    through a feature table.
+    The core scores chains of plain labels and reads the features in place; other structures use a feature
+    table.
 
     Parameters
     ----------
     features : the features
-    structure : what is scored
+    structure : the structure of the model
     """
 
     def __init__(self, features: StoredIndex, structure: Structure) -> None:
@@ -55,12 +48,12 @@ class Scoring:
     def table(self) -> FeatureTable:
         """The features by part and attribute; checks every number."""
         self.features.check()
-        untold = np.full(self.features.n_attributes, -1, np.int32)  # templates do not matter here
-        index = self.features.index(untold, np.zeros((0, 2), np.int32))
+        no_template = np.full(self.features.n_attributes, -1, np.int32)  # templates are not used here
+        index = self.features.index(no_template, np.zeros((0, 2), np.int32))
         return FeatureTable(index, self.structure.configurations())
 
     def scorer(self, placed: Floats) -> Any:
-        """What scores with weights [F], which are in the order of ``features`` and are not copied."""
+        """A scorer with weights [F] in the order of ``features``; they are not copied."""
         if len(placed) != len(self.features) or placed.ndim != 1:
             raise ValueError(f"weights of shape {placed.shape} for {len(self.features)} features")
         if isinstance(self.features, PackedIndex) and is_native(self.structure):
@@ -73,12 +66,12 @@ class Scoring:
 
 
 def is_native(structure: Structure) -> bool:
-    """Does the core compute the potentials: those of a chain of plain labels."""
+    """Whether the core computes the potentials, as it does for chains of plain labels."""
     return isinstance(structure, LinearChain) and structure.is_plain
 
 
 def n_numbers(structure: Structure) -> int:
-    """How many numbers label configurations are made of."""
+    """How many different numbers label configurations have."""
     if is_native(structure):
         return structure.n_states
     tables = structure.configurations().values()
@@ -93,7 +86,7 @@ class Parameters:
     encoder : sequences -> attributes
     packed : the features
     placed : [F] their weights, in the order of ``packed``
-    structure : what is scored
+    structure : the structure of the model
     """
 
     def __init__(self, encoder: Encoder, packed: StoredIndex, placed: Floats, structure: Structure) -> None:
@@ -121,18 +114,18 @@ class Parameters:
 
     @cached_property
     def weights(self) -> Floats:
-        """[F] in the order of ``index``; not to be written to, since answers are computed from copies."""
+        """[F] in the order of ``index``; read-only, since predictions use copies."""
         view: Floats = self.packed.features(self.placed).view()
         view.flags.writeable = False
         return view
 
     def _active_scorer(self) -> Any:
-        """What has no weight takes no time, and sums have the order that they have without it."""
+        """A scorer without the zeros, which cost time; sums have the order of ``without_zeros``."""
         active = self.weights != 0
         return Scoring.of(self.index.select(active), self.structure).scorer_of(self.weights[active])
 
     def without_zeros(self) -> Parameters:
-        """The features whose weight is not 0, and the attributes that these need: the same answers."""
+        """The features whose weight is not 0, and their attributes; predictions stay the same."""
         active = self.weights != 0
         if active.all():
             return self

@@ -1,4 +1,4 @@
-"""What a penalty must do for a model to exist."""
+"""A check that the penalised objective has a minimum."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fieldcraft.priors import Prior
 
 
 def refuse_runaways(prior: Prior, design: Design, mask: NDArray[Any] | None) -> None:
-    """Refuse a prior that leaves weights free which only ever make wrong labelings likelier.
+    """Raise an InputError if a prior does not penalise features that occur in wrong labellings only.
 
-    A feature that training never shows has its minimum at minus infinity unless the penalty holds it. That
-    is sure where labels are whole and values not negative. No prior at all is a choice of its own.
+    The best weight of a feature that is never observed is minus infinity, unless it is penalised. This is
+    certain if all labels are known and no value is negative. Training without any prior is allowed.
     """
     index, values = design.index, design.encoded.values
     mixed = values is not None and bool(np.any(values < 0))
@@ -29,5 +29,5 @@ def refuse_runaways(prior: Prior, design: Design, mask: NDArray[Any] | None) -> 
         raise InputError(
             f"{type(prior).__name__} puts no penalty on {np.count_nonzero(loose)} weights of features that "
             f"training never shows (the first is weight {int(np.flatnonzero(loose)[0])}): they would run to "
-            "minus infinity; give them a finite variance or scale, or use features='supported'"
+            "minus infinity; pass a finite variance or scale, or use features='supported'"
         )

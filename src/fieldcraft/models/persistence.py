@@ -1,9 +1,9 @@
-"""Models to files and back, for every kind of model (models/kinds.py).
+"""Saving and loading of models, for every kind of model (models/kinds.py).
 
 The header describes the model in groups: ``labels``, ``encoder`` and ``index`` (with the arrays of the same
-names), ``parameters``, ``prior``, ``optimiser`` and ``objective`` (how it was made, so that it can be trained
-again), ``training`` (how that went), ``source`` (how its corpus was read) and ``provenance``. A state space
-other than plain labels is stored as arrays ``states.*``.
+names), ``parameters``, ``prior``, ``optimiser`` and ``objective`` (so that it can be trained again),
+``training`` (its results), ``source`` (how its corpus was read) and ``provenance``. A state space other than
+plain labels is stored as arrays ``states.*``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fieldcraft.models.chain import ChainCRF
 
 Arrays = dict[str, NDArray[Any]]
-# Parameters that the header has in groups of their own, and those that belong to a session, not to a model.
+# Parameters that the header stores in other groups, and those that belong to a session, not to a model.
 GROUPED = {"templates", "gazetteers", "hash_size", "edge_prefix", "prior", "optimiser", "objective"}
 SESSION = {"n_jobs", "verbose", "warm_start"}
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
@@ -56,10 +56,10 @@ def save(
     zeros: bool = False,
     checksums: bool = False,
 ) -> None:
-    """Write a fitted model to ``path``, whole or not at all."""
+    """Write a fitted model to ``path``, completely or not at all."""
     model._require_fitted()
     kind = kind_of(model)
-    whole = zeros or _voters(model) is not None  # a voter may have a weight where their mean has none
+    whole = zeros or _voters(model) is not None  # a voter may have a weight where the mean is 0
     parameters = model._parameters if whole else model._parameters.without_zeros()
     header, arrays = _pack(model, parameters, compact=compact)
     named, tables = _pack_parameters(model, resolve_kind(kind))
@@ -71,9 +71,9 @@ def save(
 
 
 def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
-    """The model in a file, which is mapped, not read: processes that load it share its pages.
+    """Load a model from a file, which is memory-mapped: processes that load it share its pages.
 
-    Bytes are taken for a file's content.
+    Bytes are taken as the content of a file.
 
     >>> import tempfile
     >>> from fieldcraft import ChainCRF
@@ -91,7 +91,7 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
             "import the package that registers it first"
         )
     try:
-        model: ChainCRF = kind()  # or another kind with the same answers
+        model: ChainCRF = kind()  # or another kind with the same methods
         header, arrays = upgrade(header, arrays)
         _unpack_parameters(model, header, arrays)
         _unpack(model, header, arrays)
@@ -105,7 +105,7 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
 
 
 def freeze(model: Any) -> dict[str, Any]:
-    """For pickling: parameters and, if fitted, what the file would contain."""
+    """For pickling: parameters and, if fitted, the content of a model file."""
     state: dict[str, Any] = {"params": model.get_params()}
     if model.__sklearn_is_fitted__():
         header, state["arrays"] = _pack(model, model._parameters, compact=False)
@@ -115,7 +115,7 @@ def freeze(model: Any) -> dict[str, Any]:
 
 
 def thaw(model: Any, state: dict[str, Any]) -> None:
-    """Undo ``freeze``, also one of an earlier version."""
+    """Undo ``freeze``, also of an earlier version."""
     model.__init__(**state["params"])
     if "header" in state:
         _unpack(model, *upgrade({"format": 2, **state["header"]}, state["arrays"]))
@@ -123,7 +123,7 @@ def thaw(model: Any, state: dict[str, Any]) -> None:
         vars(model).update(state["fitted"])
 
 
-# -- what was learnt ------------------------------------------------------------------------------
+# -- the trained model ----------------------------------------------------------------------------
 
 
 def _pack(model: Storable, parameters: Parameters, *, compact: bool) -> tuple[dict[str, Any], Arrays]:
@@ -180,7 +180,7 @@ def _voters(model: Any) -> Voters | None:
 
 
 def _pack_parameters(model: Storable, kind: Any) -> tuple[dict[str, Any], Arrays]:
-    """The constructor's parameters that the kind takes; a state space becomes arrays."""
+    """The parameters of the constructor; a state space becomes arrays."""
     values = model.get_params()
     named = {k: values[k] for k in kind().get_params() if k in values and k not in GROUPED | SESSION}
     tables: Arrays = {}
@@ -214,12 +214,12 @@ def _unpack_parameters(model: Any, header: dict[str, Any], arrays: Arrays) -> No
         model.states = unpack_states(spaces, _labels(header["labels"]))
 
 
-def _labels(given: Any) -> list[str]:
-    if not isinstance(given, list) or not all(isinstance(label, str) for label in given):
+def _labels(labels: Any) -> list[str]:
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise ValueError("the labels are no list of strings")
-    if len(set(given)) != len(given):
+    if len(set(labels)) != len(labels):
         raise ValueError("a label occurs twice")
-    return given
+    return labels
 
 
 def _under(start: str, arrays: Arrays) -> Arrays:
@@ -229,20 +229,20 @@ def _under(start: str, arrays: Arrays) -> Arrays:
 def _training(model: Any) -> dict[str, Any] | None:
     if not hasattr(model, "training_log_"):
         return None
-    every = -(-len(model.training_log_) // MOST_RECORDS) or 1  # long ones are thinned; the last one stays
+    every = -(-len(model.training_log_) // MOST_RECORDS) or 1  # long logs are thinned; the last record stays
     rows = [asdict(record) for record in model.training_log_[::-1][::every][::-1]]
     log = {f.name: [row[f.name] for row in rows] for f in fields(Record)}
     return {**{name: getattr(model, name) for name in TRAINING}, "training_log_": log}
 
 
 def _prior(prior: Prior | None) -> dict[str, Any] | None:
-    """Kind, numbers and rules of a prior; None where a setting is a vector over weights or a function."""
+    """Kind and settings of a prior; None if a setting is a vector over weights or a function."""
     kept = prior is not None and all(storable(value) for value in vars(prior).values())
     return prior.settings() if prior is not None and kept else None
 
 
 def _settings(thing: Any) -> dict[str, Any] | None:
-    """Kind and numbers of an optimiser; None where a setting is a vector over weights."""
+    """Kind and settings of an optimiser; None if a setting is a vector over weights."""
     if thing is None or any(np.ndim(value) for value in vars(thing).values()):
         return None
     numbers = {name: np.asarray(value).item() for name, value in vars(thing).items()}
@@ -259,7 +259,7 @@ def _objective(model: Any) -> dict[str, Any] | None:
 
 
 def _restore_settings(model: Any, encoder: Any, header: dict[str, Any]) -> None:
-    """The parameters that the file has in groups, so that a loaded model can be trained again."""
+    """Restore the parameters that the file stores in groups, so that a loaded model can be trained again."""
     values: dict[str, Any] = {"hash_size": encoder.hash_size}
     described = dict(header.get("prior") or {})
     if described:

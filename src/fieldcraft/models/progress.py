@@ -1,4 +1,4 @@
-"""Progress of training: one line that renews itself on a terminal, a log line each elsewhere."""
+"""Progress of training: one line that is updated on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fieldcraft.optimisers.loop import Record
 
 
 class Progress:
-    """Shows records as they come; called by the training loop."""
+    """Prints each record; called by the training loop."""
 
     def __init__(self, max_iterations: int, stream: TextIO | None = None) -> None:
         self.max_iterations = max_iterations
@@ -24,7 +24,7 @@ class Progress:
             print(line, file=self.stream, flush=True)
 
     def line(self, record: Record) -> str:
-        """Iteration, objective, duality gap or gradient norm, held-out score, time, time left at the most."""
+        """Iteration, objective, duality gap or gradient norm, held-out score, seconds, most seconds left."""
         parts = [
             f"iteration {record.iteration}/{self.max_iterations}",
             f"objective {record.objective:.2f}",
@@ -46,18 +46,18 @@ class Progress:
         self._bar.update(self._bar.task_ids[0], completed=iteration, description=line, refresh=True)
 
     def tell(self, line: str) -> None:
-        """What is good to know before training starts."""
+        """Print a remark before training starts."""
         print(line, file=self.stream, flush=True)
 
     def end(self, reason: str) -> None:
-        """The last line says why training stopped."""
+        """Print why training stopped."""
         if self._bar is not None:
             self._bar.stop()
         print(f"stopped: {reason}", file=self.stream, flush=True)
 
 
 def _bar(stream: TextIO) -> Any:
-    """A bar and the line; it has no thread of its own, each iteration renews it."""
+    """A bar and the line, updated by each iteration and not by a thread."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar

@@ -1,15 +1,15 @@
-"""A scored batch: sequences that are encoded and scored once, and every answer about them.
+"""A scored batch: sequences that are encoded and scored once, and all predictions for them.
 
     X -> attributes -> potentials, block by block -> labels, marginals, spans, k best, samples …
 
-All answers are computed here, with the operations of a structure: a new kind of model gets them without
-adding any. What a structure lacks is refused by the name of the operation. States are mapped to labels: where
-a label has several states, a labelling's probability is the sum over its states, and what would need the
-distribution over labellings itself (k best, entropy) is refused.
+All predictions are computed here with the operations of a structure, so that a new kind of model need not
+define any. If the structure lacks an operation, the error names it. States are mapped to labels: if a label
+has several states, the probability of a labelling is the sum over its states, and methods that need the
+distribution over labellings itself (k best, entropy) raise an InputError.
 
 Memory: a block has about 20,000 tokens. ``Scored`` with ``keep=True`` keeps the potentials of all blocks,
-otherwise there is one block at a time; native potentials of which a single question is asked are not kept at
-all, but computed sequence by sequence.
+otherwise one block at a time is in memory; native potentials that are used only once are not stored at all,
+but computed sequence by sequence.
 """
 
 from __future__ import annotations
@@ -45,13 +45,12 @@ BLOCK_TOKENS = 20_000
 class Scored:
     """Sequences, encoded and scored once: what ``scored(X)`` of a trained model returns.
 
-    It has the answers of the model under the same names, without X. Several questions about the same
-    sequences cost one scoring, which is most of the work. Threads may share the object; training the model
-    again does not change it.
+    It has the methods of the model under the same names, without the argument X. Scoring, which is most of
+    the work, is done once. Threads may share the object; training the model again does not change it.
 
     It keeps the scores of all sequences, 8 bytes for each token and label (``nbytes``), and their attributes.
     Scores of label pairs that depend on the input are added up when they are used. For more sequences than
-    memory allows, ask the model itself, which goes block by block.
+    fit into memory, call the methods of the model itself, which work block by block.
 
     Examples
     --------
@@ -86,12 +85,12 @@ class Scored:
         return f"<Scored: {len(self)} sequences, {self._encoded.offsets[-1]} tokens>"
 
     def lengths(self) -> list[int]:
-        """How many tokens each sequence has."""
+        """The number of tokens of each sequence."""
         return [int(length) for length in np.diff(self._encoded.offsets)]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the potentials that are kept."""
+        """Bytes of the stored potentials."""
         return sum(block.potentials.nbytes for block in self._blocks or ())
 
     # -- labels -----------------------------------------------------------------------------------
@@ -121,7 +120,7 @@ class Scored:
     def predict_spans(self) -> list[list[tuple[Span, float]]]:
         """The spans of the predicted labels with their probabilities: a list of pairs per sequence.
 
-        Where the labels form no scheme (IOB, IOBES …), a span is a longest run of one label other than O.
+        If the labels form no scheme (IOB, IOBES …), a span is a maximal run of one label other than O.
         """
         names = self._predictor.classes_.tolist()
         windows = SpanWindows(names)
@@ -134,7 +133,7 @@ class Scored:
         return _joined(self._ask(spans, several=True))
 
     def score(self, y: Any = None) -> float:
-        """Token accuracy; without ``y`` against the labels of the corpus."""
+        """Token accuracy; ``y`` defaults to the labels of the corpus."""
         gold = labels_of(self._X, y)
         return float(resolve_metric("token_accuracy", gold)(gold, list(self.predict())))
 
@@ -163,7 +162,7 @@ class Scored:
         return np.concatenate(self._ask(Block.log_partition))
 
     def log_probability(self, y: Any = None) -> Floats:
-        """log p(y | x) of each sequence [N]; without ``y`` of the labels of the corpus."""
+        """log p(y | x) of each sequence [N]; ``y`` defaults to the labels of the corpus."""
         offsets, names = self._encoded.offsets, self._predictor.classes_.tolist()
         gold = encode_labels(labels_of(self._X, y), names, offsets)
 
@@ -223,11 +222,11 @@ class Scored:
     def explain(
         self, sequence: int = 0, *, token: int | None = None, label: str | None = None, top: int = 10
     ) -> Explanation:
-        """Why a sequence is labelled so: each feature's vote between a token's label and the runner-up.
+        """Explain the labels of a sequence: each feature's vote between a token's label and the runner-up.
 
         Parameters
         ----------
-        sequence : number of the sequence, from 0
+        sequence : index of the sequence, from 0
         token : position of the token to explain; None for all
         label : contrast with this label instead of the runner-up
         top : how many votes to list
@@ -244,12 +243,12 @@ class Scored:
         block = self._single(sequence)
         marginals = of.structure.label_marginals(block.potentials)
         prediction = Prediction(block.encoded, block.labels(), marginals)
-        return explain_sequence(of, X, prediction, token=token, label=label, top=top)
+        return explain_sequence(of.weight_table(), X, prediction, token=token, label=label, top=top)
 
     # -- inside -----------------------------------------------------------------------------------
 
     def _cut(self, *, keep: bool) -> Iterator[Block]:
-        """The batch in blocks; with ``keep`` their potentials are computed now, and once."""
+        """The batch in blocks; with ``keep`` their potentials are computed now, once."""
         n = len(self)
         whole = not keep and getattr(self._predictor.scorer, "lazy", False)
         bounds = [0, n] if whole else cuts(self._encoded.offsets, self._block_tokens)
@@ -263,7 +262,7 @@ class Scored:
         return Block.of(self._predictor, part_of(self._encoded, sequence, sequence + 1), sequence, keep=True)
 
     def _ask(self, question: Callable[[Block], T], *, several: bool = False) -> list[T]:
-        """The answer of each block; ``several``: it looks at the potentials more than once."""
+        """The result of each block; ``several``: the question uses the potentials more than once."""
         blocks = self._cut(keep=several) if self._blocks is None else self._blocks
         answers = []
         for block in blocks:
@@ -271,7 +270,7 @@ class Scored:
                 answers.append(question(block))
             except FieldcraftError:
                 raise
-            except ValueError as error:  # of the core, which numbers the sequences of the block
+            except ValueError as error:  # from the core, which counts sequences within the block
                 raise InputError(_renumbered(str(error), block.first)) from None
         return answers
 
@@ -305,4 +304,4 @@ def _joined(lists: Iterable[list[T]]) -> list[T]:
 
 
 def _renumbered(message: str, first: int) -> str:
-    return re.sub(r"^sequence (\d+)", lambda found: f"sequence {int(found[1]) + first}", message)
+    return re.sub(r"^sequence (\d+)", lambda match: f"sequence {int(match[1]) + first}", message)

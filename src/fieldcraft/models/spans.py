@@ -1,10 +1,10 @@
-"""When is a span an entity? The windows of label sets whose probabilities add up to the answer.
+"""The probability that a span is an entity, as a sum of probabilities of windows of label sets.
 
-A span (start, end, X) is an entity of a labelling when the labelling's spans, read as everywhere
-(schemes.spans), contain it. With tags B I E S of type X that is a sum of disjoint cases: the first tag
-opens by itself (B, S) or only because the tag before is not an open one of X (I, E); the last tag
-closes by itself (E, S) or only because the tag after does not go on (B, I); between them stands I.
-Labels that are no scheme: every position has the label.
+A span (start, end, X) is an entity of a labelling when ``schemes.spans`` of the
+labelling contains it. With tags B I E S of type X that is a sum of disjoint cases: the first tag
+opens a span by itself (B, S), or because the tag before it does not continue into it (I, E); the last tag
+closes it by itself (E, S), or because the tag after it does not continue it (B, I); all tags between are I.
+If the labels form no scheme, every position has the label.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ class Window(NamedTuple):
     allowed: NDArray[np.bool_]
 
 
-def as_span(given: Any, sequence: int) -> Span:
-    """What a user wrote for a span of a sequence."""
+def as_span(value: Any, sequence: int) -> Span:
+    """A span of a sequence from (start, end, label)."""
     try:
-        start, end, label = given
+        start, end, label = value
         return Span(int(start), int(end), label)
     except (TypeError, ValueError):
-        raise InputError(f"sequence {sequence}: {given!r} is not a span; give (start, end, label)") from None
+        raise InputError(f"sequence {sequence}: {value!r} is not a span; pass (start, end, label)") from None
 
 
 def predicted_spans(labels: Sequence[str], names: Sequence[str]) -> list[Span]:
-    """The spans of a labelling: of the scheme that ``names`` form, else longest runs of one label but O."""
+    """The spans of a labelling: of the scheme that ``names`` form, else runs of one label other than O."""
     if is_tag_set(names):
         return scheme_spans(labels)
-    found, start = [], 0
+    spans, start = [], 0
     for label, run in groupby(labels):
         end = start + len(list(run))
         if label != OUTSIDE:
-            found.append(Span(start, end, label))
+            spans.append(Span(start, end, label))
         start = end
-    return found
+    return spans
 
 
 def window_probabilities(
@@ -85,7 +85,7 @@ class SpanWindows:
     def __init__(self, labels: Sequence[str]) -> None:
         self.labels = list(labels)
         self.tagged = is_tag_set(self.labels)
-        self._rows: dict[tuple[str, str], NDArray[np.bool_]] = {}  # what _tags has found
+        self._rows: dict[tuple[str, str], NDArray[np.bool_]] = {}  # results of _tags
 
     @cached_property
     def _known(self) -> set[str]:
@@ -99,19 +99,19 @@ class SpanWindows:
             )
         if label not in self._known:
             raise InputError(
-                f"span ({start}, {end}, {label!r}): the model knows no such label; "
-                f"it knows {', '.join(sorted(self._known - {''}))}"
+                f"span ({start}, {end}, {label!r}): the model has no such label; "
+                f"it has {', '.join(sorted(self._known - {''}))}"
             )
         if not self.tagged:
             return [Window(start, np.tile(self._names(lambda name: name == label), (end - start, 1)))]
-        found = []
+        windows = []
         for first, last in product("BIES", repeat=2):
             if end - start == 1 and first != last:
                 continue
             if end - start > 1 and (first in ("E", "S") or last in ("B", "S")):
                 continue
-            found.append(self._window(start, end, label, length, first, last))
-        return [window for window in found if window.allowed.any(axis=1).all()]
+            windows.append(self._window(start, end, label, length, first, last))
+        return [window for window in windows if window.allowed.any(axis=1).all()]
 
     def _window(self, start: int, end: int, X: str, length: int, first: str, last: str) -> Window:
         inside = [self._tags(X, "I")] * max(0, end - start - 2)

@@ -2,10 +2,10 @@
 
     string -> tokens -> words -> sequence (X) -> best labels -> token spans -> characters
 
-``TextReader`` makes the sequences, for ``predict_text`` and for the command line: they know their text and
-where their tokens stand in it. The spans are those of ``Scored.predict_spans``. Line breaks are blanks: a
+``TextReader`` makes the sequences, for ``predict_text`` and for the command line; they store the text and the
+positions of their tokens. The spans are those of ``Scored.predict_spans``. Line breaks are blanks: a
 string is one sequence, whatever it contains.
-Hazard: half of a surrogate pair cannot be encoded; the model sees U+FFFD in its place.
+Hazard: half of a surrogate pair cannot be encoded; it is replaced by U+FFFD.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class TextSpan(NamedTuple):
 
 
 class TextReader:
-    """Strings -> sequences of one column, for models that look at words alone.
+    """Strings -> sequences of one column, for models whose only observations are words.
 
     Parameters
     ----------
-    model : whose ``tokenizer`` cuts the strings and whose templates name the column
+    model : its ``tokenizer`` splits the strings, and its templates name the column
     """
 
     def __init__(self, model: Answers) -> None:
@@ -54,20 +54,20 @@ class TextReader:
 
     @property
     def others(self) -> list[str]:
-        """The columns that the templates look at besides the words."""
+        """The columns besides the words that the templates use."""
         named = () if self.templates is None else self.templates.named_columns
         return [name for name in named if name != self.column]
 
     def sequence(self, text: str) -> Columns:
-        """A string as words; its information has the text and where each token begins and ends."""
+        """A string as words; its ``info`` has the text and the start and end of each token."""
         tokens = self._cut(text)
         words = [_encodable(token.text) for token in tokens]
-        places = [[token.start, token.end] for token in tokens]
-        return Columns({self.column: words}, info={"text": text, "offsets": places})
+        offsets = [[token.start, token.end] for token in tokens]
+        return Columns({self.column: words}, info={"text": text, "offsets": offsets})
 
 
 def characters(span: Span, info: dict[str, Any]) -> tuple[int, int, str]:
-    """Where a span of tokens begins and ends in its text, and what stands there."""
+    """The start and end of a span of tokens in its text, and the text between."""
     start, end = info["offsets"][span.start][0], info["offsets"][span.end - 1][1]
     return start, end, info["text"][start:end]
 
@@ -132,14 +132,14 @@ def _check_lengths(words: Sequence[Sequence[str]], lengths: Sequence[int]) -> No
     for i, (row, length) in enumerate(zip(words, lengths)):
         if len(row) != length:
             raise InputError(
-                f"string {i}: to_sequence gave {length} tokens for {len(row)} words; "
+                f"string {i}: to_sequence returned {length} tokens for {len(row)} words; "
                 "it must keep one token for each word"
             )
 
 
 def _in_characters(cut: Columns, spans: Sequence[tuple[Span, float]]) -> list[TextSpan]:
-    found = []
+    out = []
     for span, probability in spans:
         start, end, text = characters(span, cut.info or {})
-        found.append(TextSpan(start, end, span.label, text, probability))
-    return found
+        out.append(TextSpan(start, end, span.label, text, probability))
+    return out

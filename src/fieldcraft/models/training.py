@@ -1,13 +1,13 @@
 """One training: from sequences to weights.
 
 Encode, index, build the problem, run the loop. A training takes plain settings and returns a result, which
-the estimator stores: a failure or a second Ctrl-C leaves the estimator as it was.
+the estimator stores: a failure or a second Ctrl-C leaves the estimator unchanged.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -50,14 +50,22 @@ class Training:
 
     Parameters
     ----------
-    settings : those of the estimator
-    known : what the estimator knows from earlier trainings, if anything
-    growing : go on from what is known: labels and features keep their places
+    settings : the parameters of the estimator
+    structure_for : labels -> the structure of a model over them
+    known : the model of an earlier training, if any
+    growing : continue from ``known``: its labels and features keep their positions
     """
 
-    def __init__(self, settings: Settings, known: Known | None = None, *, growing: bool = False) -> None:
-        self.settings, self.known = settings, known
-        self.growing = growing and known is not None
+    def __init__(
+        self,
+        settings: Settings,
+        structure_for: Callable[[Sequence[str]], Structure],
+        known: Known | None = None,
+        *,
+        growing: bool = False,
+    ) -> None:
+        self.settings, self.structure_for, self.known = settings, structure_for, known
+        self.grown = known if growing else None
         self.n_jobs = resolve_jobs(settings.n_jobs)
         resolve_decoding(settings.decoding)
         resolve_metric(settings.metric, [])
@@ -85,16 +93,16 @@ class Training:
         shared: SharedDesign | None = None,
         start: Floats | None = None,
     ) -> Trained:
-        """Train; ``dev`` may be a HeldOut, ``shared`` stands for X and y encoded.
+        """Train; ``dev`` may be a HeldOut, ``shared`` replaces X and y by their encoding.
 
-        ``start`` [F] is where training begins, if not where the settings say.
+        ``start`` [F] are the initial weights; None for those of the settings.
         """
         if resume and snapshot is None:
-            raise InputError("resume=True needs snapshot=, the file to go on from")
-        rules = Control(held_out=None if dev is None else _unread, **control)  # refused before any work
+            raise InputError("resume=True needs snapshot=, the file to continue from")
+        rules = Control(held_out=None if dev is None else _unread, **control)  # raises errors before any work
         labels = labels_of(X, y, partial=self.objective.partial) if shared is None else shared.labels
         self.classes = self._labels(labels, classes)
-        loss = self._loss(labels)  # refused, if so, before any work
+        loss = self._loss(labels)  # raises errors before any work
         data = self._encoded(X, labels) if shared is None else shared
         encoder, design, self.provenance = data.encoder, data.design, data.provenance
         size = self._size(encoder, design)
@@ -113,7 +121,7 @@ class Training:
         resumed = None
         if snapshot is not None:
             terms = loss["costs"], loss["label_weights"]
-            digest = self._digest(design, prior, weights, mask, *terms, start, *_told(rules))
+            digest = self._digest(design, prior, weights, mask, *terms, start, *_identity(rules))
             resumed = read_snapshot(snapshot, digest) if resume else None
             rules.snapshot = partial(write_snapshot, snapshot, digest)
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
@@ -123,18 +131,18 @@ class Training:
         run = self.optimiser.start(problem, start)
         del start  # the run has a copy
         outcome = self._minimise(run, rules, resumed)
-        del problem, run  # what answers need is built next, in the room that this leaves
+        del problem, run  # frees memory for the scorer, which is built next
         return self._trained(encoder, index, outcome)
 
     def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
-        """What the optimiser minimises, as it needs it."""
+        """The problem of the kind that the optimiser needs."""
         return build(self._structure(), optimiser.needs, design, prior, **optimiser.requests(), **options)
 
     def _structure(self) -> Structure:
-        return self.settings.structure_for(self.classes).using(self.n_jobs)
+        return self.structure_for(self.classes).using(self.n_jobs)
 
     def _loss(self, labels: list[Any]) -> dict[str, Any]:
-        """The objective with what belongs to it, as options of a problem."""
+        """The objective, its costs and label weights, as options of a problem."""
         weights = resolve_label_weights(self.settings.label_weights, self.objective, self.classes, labels)
         return {
             "objective": self.objective,
@@ -143,7 +151,7 @@ class Training:
         }
 
     def _announce(self, rules: Control, encoder: design_.Encoder, index: FeatureIndex, size: Size) -> None:
-        """Tell the callbacks what is about to begin."""
+        """Notify the callbacks before training starts."""
         most = self.optimiser.max_iterations
         if self.settings.verbose:
             rules.callbacks += (Progress(most),)
@@ -166,17 +174,17 @@ class Training:
         )
 
     def _continues(self) -> bool:
-        """Does training begin with weights that are known."""
-        return self.known is not None and (self.growing or self.settings.warm_start)
+        """Whether training starts from the weights of an earlier one."""
+        return self.grown is not None or (self.known is not None and self.settings.warm_start)
 
     def share(self, X: Any, y: Any) -> SharedDesign:
-        """What training reads, for several estimators that look at the same features."""
+        """Encode X and y for several estimators with the same features."""
         labels = labels_of(X, y, partial=self.objective.partial)
         self.classes = self._labels(labels, ())
         return self._encoded(X, labels)
 
     def holds_all(self, shared: SharedDesign) -> bool:
-        """Has every weight a penalty; without one it keeps, where the loss is flat, what it began with."""
+        """Whether every weight has a penalty; without one, the start decides where the loss is flat."""
         self.classes = self._labels(shared.labels, ())
         index = shared.design.index
         return bool(np.all(self._penalty(shared.encoder, index).holds(len(index))))
@@ -187,35 +195,35 @@ class Training:
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
-        """Names of the labels; a growing model keeps those that it knows at their places."""
-        declared = None if self.growing else self.settings.labels
+        """Names of the labels; a model that grows keeps the positions of its labels."""
+        declared = self.settings.labels if self.grown is None else None
         names = declared_labels(declared, [*labels, [*classes]])
-        known = self.known.classes if self.growing and self.known else []
+        known = [] if self.grown is None else self.grown.classes
         return [*known, *(name for name in names if name not in known)]
 
     def _start(self, encoder: design_.Encoder, index: FeatureIndex) -> Floats:
-        """The weights that training begins with."""
+        """The initial weights."""
         weights = np.zeros(len(index))
-        if self.known is not None and self.growing:
-            weights[: len(self.known.parameters.weights)] = self.known.parameters.weights
+        if self.grown is not None:
+            weights[: len(self.grown.parameters.weights)] = self.grown.parameters.weights
         elif self.known is not None and self.settings.warm_start:
             weights = weights_for(self.known.parameters, encoder, index, self._structure())
         return weights
 
     def _penalty(self, encoder: design_.Encoder, index: FeatureIndex) -> Prior:
-        """The prior with a number for every weight, around what is known already."""
+        """The prior with a number for every weight, centred on the weights of a model that grows."""
         names = Names(self.classes, [template.name for template in encoder.templates])
         named = with_labels(index, self._structure())
         prior: Prior = self.prior.resolved(named, names)
-        if self.known is not None and self.growing:
-            counts = information(self.known.parameters.index, len(index))
+        if self.grown is not None:
+            counts = information(self.grown.parameters.index, len(index))
             prior = prior.centred(self._start(encoder, index), counts)
         return prior
 
     def _select(
         self, encoder: design_.Encoder, design: design_.Design, start: Floats, mask: Any, **options: Any
     ) -> tuple[design_.Design, Floats]:
-        """A few iterations with the features that training shows; then also those that these hold likely."""
+        """Train for a few iterations, then add the unseen features that the result considers probable."""
         if not is_native(self._structure()):
             raise InputError("features='selected' is for chains of plain labels; use 'supported' or 'all'")
         index, n_states = design.index, len(self.classes)
@@ -229,14 +237,14 @@ class Training:
 
     def _encoder(self) -> design_.Encoder:
         s = self.settings
-        if self.known is not None and self.growing:
-            return copy_of(self.known.parameters.encoder)
+        if self.grown is not None:
+            return copy_of(self.grown.parameters.encoder)
         return design_.make_encoder(
             s.templates, gazetteers=s.gazetteers, hash_size=s.hash_size, edge_prefix=s.edge_prefix
         )
 
     def _minimise(self, run: Run, control: Control, resumed: Any) -> Outcome:
-        """Go through the loop, in no more memory than it needs."""
+        """Run the loop, after memory was released."""
         release_memory()
         reason = "by an error"
         try:
@@ -247,7 +255,7 @@ class Training:
         return outcome
 
     def finished(self, shared: SharedDesign, outcome: Outcome) -> Trained:
-        """The result of a training of ``shared`` that is over already."""
+        """The result of an earlier training on ``shared``."""
         self.classes, self.provenance = self._labels(shared.labels, ()), shared.provenance
         return self._trained(shared.encoder, shared.design.index, outcome)
 
@@ -260,7 +268,7 @@ class Training:
     def _design(self, encoder: design_.Encoder, X: Any, labels: list[Any]) -> design_.Design:
         encoded = encode(X, encoder, grow=True, n_threads=self.n_jobs)
         if encoded.offsets[-1] == 0:
-            raise InputError("there is nothing to learn from: X holds no tokens")
+            raise InputError("there is nothing to learn from: X has no tokens")
         encode_ = encode_partial if self.objective.partial else encode_labels
         gold: Any = encode_(labels, self.classes, encoded.offsets)
         s = self.settings
@@ -273,22 +281,22 @@ class Training:
             min_count=s.min_count,
             structure=self._structure(),
         )
-        if self.known is not None and self.growing:
-            design = replace(design, index=grown(self.known.parameters.index, design.index))
+        if self.grown is not None:
+            design = replace(design, index=grown(self.grown.parameters.index, design.index))
         if len(design.index) == 0:
-            raise InputError("no feature is left to learn; lower min_count or give the tokens attributes")
+            raise InputError("no feature is left to learn; lower min_count or add attributes to the tokens")
         return design
 
     def held_out(self, encoder: design_.Encoder, index: FeatureIndex, X: Any, y: Any) -> HeldOut:
-        """What scores weights on data that they are not learnt from."""
+        """A function that scores weights on held-out data."""
         s = self.settings
         structure = self._structure()
         scorer = Scoring.of(index, structure).scorer_of
         return HeldOut(encoder, structure, scorer, X, y, metric=s.metric, decoding=s.decoding)
 
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
-        """What the model was trained on: a digest of attributes and labels, and how much it was."""
-        before = self.known.provenance if self.known is not None and self.growing else {}
+        """The training data: a digest of attributes and labels, and their numbers."""
+        before = {} if self.grown is None else self.grown.provenance
         hasher = hashlib.sha256("\0".join(self.classes).encode("utf-8", "surrogatepass"))
         hasher.update(str(before.get("data", "")).encode())
         _, tables = encoder.state()
@@ -301,17 +309,17 @@ class Training:
         }
 
     def digest(self, shared: SharedDesign, *vectors: NDArray[Any] | None) -> str:
-        """Tells trainings of ``shared`` apart that differ in anything, ``vectors`` included."""
+        """Different for trainings of ``shared`` that differ in anything, ``vectors`` included."""
         self.classes = self._labels(shared.labels, ())
         prior = self._penalty(shared.encoder, shared.design.index)
         return self._digest(shared.design, prior, *vectors)
 
     def _digest(self, design: design_.Design, prior: Prior, *vectors: NDArray[Any] | None) -> str:
-        """Tells whether a snapshot belongs to this training: data, features, loss, penalty, optimiser."""
-        given = {k: v for k, v in vars(self.optimiser).items() if k != "max_iterations"}
-        settings = {k: v if np.ndim(v) == 0 else np.asarray(v).tobytes() for k, v in given.items()}
-        told = f"{self.prior.settings()}{type(self.optimiser).__name__}{settings}{self.objective.name}"
-        hasher = hashlib.sha256(told.encode())
+        """Identifies the training of a snapshot: data, features, loss, penalty, optimiser."""
+        fields = {k: v for k, v in vars(self.optimiser).items() if k != "max_iterations"}
+        settings = {k: v if np.ndim(v) == 0 else np.asarray(v).tobytes() for k, v in fields.items()}
+        facts = f"{self.prior.settings()}{type(self.optimiser).__name__}{settings}{self.objective.name}"
+        hasher = hashlib.sha256(facts.encode())
         hasher.update(design.index.digest.encode())
         values = (v if isinstance(v, tuple) else (v,) for v in vars(prior).values())
         priors = [np.asarray(value, np.float64) for parts in values for value in parts]
@@ -321,19 +329,19 @@ class Training:
 
 
 def _tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:
-    """Call the method of this name on those callbacks that have one."""
+    """Call the method of this name of the callbacks that have it."""
     for callback in callbacks:
         if hasattr(callback, event):
             getattr(callback, event)(*facts)
 
 
-def _told(rules: Control) -> list[NDArray[Any] | None]:
-    """What a snapshot must agree with of the held-out data and of what is made of its scores."""
+def _identity(rules: Control) -> list[NDArray[Any] | None]:
+    """Arrays that identify the held-out data and how its scores are used, for the digest."""
     if not isinstance(rules.held_out, HeldOut):
         return [None]
     return [*rules.held_out.parts(), np.array([rules.keeps_best()])]
 
 
 def _unread(weights: Floats) -> float:
-    """Stands for the held-out score until the data is read."""
+    """Placeholder for the held-out score until the data is read."""
     raise NotImplementedError

@@ -1,9 +1,8 @@
-"""What a training needs to know of an estimator, as plain values; and what it returns."""
+"""The parameters of models of sequences, what a training reads besides them, and what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, NamedTuple
 
 from fieldcraft import design as design_
@@ -12,18 +11,17 @@ from fieldcraft.objectives import Objective
 from fieldcraft.optimisers import Optimiser
 from fieldcraft.optimisers.loop import Outcome
 from fieldcraft.priors import Prior
-from fieldcraft.structures.structure import Structure
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False, eq=False)
 class Settings:
-    """Settings of a training: parameters of an estimator of the same names, as far as it has them.
+    """The parameters of models of sequences, which inherit them; a plain copy is what a training reads.
 
-    ``structure_for`` makes the structure of a model over given labels.
+    A subclass whose constructor takes fewer has the others as class attributes, with these values.
     """
 
-    structure_for: Callable[[Sequence[str]], Structure]
     templates: Any = None
+    _: KW_ONLY
     prior: Any = "auto"
     optimiser: Any = "auto"
     objective: Any = None
@@ -31,6 +29,7 @@ class Settings:
     label_weights: Any = None
     features: str = "supported"
     min_count: int = 1
+    states: Any = "labels"
     decoding: str = "viterbi"
     metric: Any = "auto"
     gazetteers: Any = None
@@ -39,17 +38,17 @@ class Settings:
     tokenizer: Any = "words"
     warm_start: bool = False
     n_jobs: int | None = None
+    random_state: int = 0
     verbose: bool = False
 
     @classmethod
-    def of(cls, estimator: Any) -> Settings:
-        """Those of an estimator."""
-        named = {f.name: getattr(estimator, f.name) for f in fields(cls) if hasattr(estimator, f.name)}
-        return cls(**named)
+    def of(cls, model: Settings) -> Settings:
+        """A copy of the parameters of a model."""
+        return cls(**{field.name: getattr(model, field.name) for field in fields(cls)})
 
 
 class Known(NamedTuple):
-    """What a trained model knows, for trainings that go on from it."""
+    """A trained model, for trainings that continue from it."""
 
     parameters: Parameters
     classes: list[str]
@@ -57,7 +56,7 @@ class Known(NamedTuple):
 
 
 class SharedDesign(NamedTuple):
-    """Sequences with their labels as training reads them."""
+    """Sequences with their labels, encoded for training."""
 
     encoder: design_.Encoder
     design: design_.Design
@@ -66,7 +65,7 @@ class SharedDesign(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """The result of a training: what an estimator stores."""
+    """The result of a training, which the estimator stores."""
 
     parameters: Parameters
     classes: list[str]

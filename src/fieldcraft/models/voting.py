@@ -1,6 +1,6 @@
 """A model of many weight vectors: each labels a sequence, and they vote (Freund & Schapire 1999).
 
-The voters stand beside the model's weights, over the same features. The labelling with most votes is the
+The voters have the same features as the model. The labelling with most votes is the
 prediction; probabilities are those of the model's weights, the mean of the voters.
 """
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 class Voters:
-    """Weight vectors and how much each counts.
+    """Weight vectors with their votes.
 
     Parameters
     ----------
@@ -40,6 +40,6 @@ class Voters:
         return cls(scoring, votes, np.stack([scoring.features.places(vector) for vector in weights]))
 
     def labels(self, encoded: Encoded, structure: Structure) -> NDArray[np.int32]:
-        """[tokens] the labellings that win."""
+        """[tokens] the labellings with most votes."""
         states = [structure.argmax(scorer.potentials(encoded))[0] for scorer in self._scorers]
         return elect(structure.labels_of(np.stack(states)), self.votes, encoded.offsets)

@@ -1,8 +1,8 @@
-"""Training that goes on from a model: its weights matched by content, its index grown by appending.
+"""Training that continues from a model.
 
-Two ways. ``weights_for`` is a warm start: the data has an index of its own, and each feature that the
-model knows (same attribute text, same labels) begins with its weight. ``grown`` keeps the model's index and
-appends what the new data adds, so that old ids stay valid.
+``weights_for`` is a warm start: the data has a new index, and each feature that the model has too (same
+attribute text, same labels) starts from its weight. ``grown`` keeps the index of the model and appends the
+new features, so that old ids stay valid.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ OVERLAP = 0.25
 
 
 def weights_for(known: Parameters, encoder: Encoder, index: FeatureIndex, structure: Structure) -> Floats:
-    """[F] the known weights of the features of another index; 0 for features that are new.
+    """[F] the weights of a model for the features of another index; 0 for new features.
 
-    Features are matched by the names of their labels. Where states are not labels, these do not say which
-    class is which: the weights serve the same state space only.
+    Features are matched by the names of their labels. If states are not labels, the names do not identify
+    the classes, and the weights are used for the same state space only.
     """
     numbers = _label_numbers(known.structure, structure)
     if numbers is None:
@@ -43,9 +43,9 @@ def weights_for(known: Parameters, encoder: Encoder, index: FeatureIndex, struct
 
 
 def _label_numbers(known: Structure, structure: Structure) -> NDArray[np.int32] | None:
-    """[n + 1] what the known index calls each number of a label configuration; the last is -1.
+    """[n + 1] the number in the known index of each number of a label configuration; the last is -1.
 
-    -1 for what it does not know, None where nothing can be known.
+    -1 for numbers without a match, None if nothing can be matched.
     """
     if names_labels(known) and names_labels(structure):
         return _numbers(known.labels, structure.labels)
@@ -57,7 +57,7 @@ def _label_numbers(known: Structure, structure: Structure) -> NDArray[np.int32] 
 
 
 def _texts(encoder: Encoder) -> list[Any]:
-    """What tells attributes apart: their texts, or their numbers where they are hashed."""
+    """The identity of attributes: their texts, or their numbers if they are hashed."""
     n = encoder.n_attributes
     if encoder.hash_size is not None:
         return [(encoder.hash_size, i) for i in range(n)]
@@ -65,28 +65,28 @@ def _texts(encoder: Encoder) -> list[Any]:
 
 
 def _numbers(known: Sequence[Any], wanted: Sequence[Any]) -> NDArray[np.int32]:
-    """[wanted + 1] the number that each has among the known ones, -1 for strangers; the last is -1."""
+    """[wanted + 1] the position of each in ``known``, -1 for those not in it; the last is -1."""
     number = {name: i for i, name in enumerate(known)}
     return np.array([*(number.get(name, -1) for name in wanted), -1], np.int32)
 
 
 def copy_of(encoder: Encoder) -> Encoder:
-    """An encoder that may grow while the model answers with the old one."""
+    """A copy that may grow while the model predicts with the old one."""
     if encoder.hash_size is not None:
         return encoder  # never grows
     return encoder.keep(np.arange(encoder.n_attributes))
 
 
 def information(known: FeatureIndex, n: int) -> Floats:
-    """[n] how firmly the counts hold each known weight: its curvature in the loss so far; 0 for new ones.
+    """[n] approximate curvature of the loss so far in each known weight; 0 for new ones.
 
-    A feature that holds in a share p of n positions has the curvature n p (1 - p) if it stands alone. The
-    features of a token overlap and hold less each; OVERLAP is what they keep.
+    A feature that is active in a fraction p of n positions has the curvature n p (1 - p) if it is the only
+    one. The features of a token overlap, which reduces it to the fraction OVERLAP.
     """
     share = (known.count + 0.5) / (known.family + 1.0)
-    found = np.zeros(n)
-    found[: len(known)] = OVERLAP * known.family * share * (1.0 - share)
-    return found
+    curvature = np.zeros(n)
+    curvature[: len(known)] = OVERLAP * known.family * share * (1.0 - share)
+    return curvature
 
 
 def grown(old: FeatureIndex, new: FeatureIndex) -> FeatureIndex:

@@ -1,7 +1,7 @@
 """The bake-off: several ways to train on the same data, side by side.
 
-The corpus is encoded once. Each entry trains in a process of its own that shares the encoding (processes.py),
-one after the other, so that each has all cores and its memory can be told. The best held-out score is
+The corpus is encoded once. Each entry trains in a separate process that shares the encoding (processes.py),
+one after the other, so that each has all cores and its memory can be measured. The best held-out score is
 compared with each of the others by the matched-pairs test on the same held-out sequences.
 """
 
@@ -50,27 +50,27 @@ def bake_off(
 
     Parameters
     ----------
-    crf : what all have in common: templates, features, metric, threads …; its prior goes for entries that
+    crf : the common parameters: templates, features, metric, threads …; its prior is used by entries that
         name none, its ``random_state`` seeds the optimisers, ``verbose`` shows progress. It is not changed
     X, y : sequences and label lists; or a labelled Corpus and no y
     X_dev, y_dev : held-out data
     entries : spellings such as "lbfgs", "margin/frank_wolfe" or "sgd/laplacian:scale=1", or Entry objects;
-        None for every optimiser with its natural objective
-    epochs : iterations at the most, for entries that do not say it
-    max_seconds : of training per entry; looked at after each iteration
-    sample_weight : [N] how much each sequence counts
+        None for every optimiser with its default objective
+    epochs : maximal number of iterations, for entries that do not set it
+    max_seconds : time limit of training per entry, checked after each iteration
+    sample_weight : [N] weight of each sequence
 
     Returns
     -------
-    The rows, best first. Ctrl-C ends the entry that is trained and leaves the later ones out.
+    The rows, best first. Ctrl-C stops the current entry and omits the later ones.
 
     >>> X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]]
     >>> y = [["DET", "NOUN"], ["DET", "NOUN"]]
-    >>> found = bake_off(ChainCRF(), X, y, X_dev=X, y_dev=y, entries=["lbfgs", "averaged_perceptron"])
-    >>> [(row.entry, row.score) for row in found.results]
+    >>> result = bake_off(ChainCRF(), X, y, X_dev=X, y_dev=y, entries=["lbfgs", "averaged_perceptron"])
+    >>> [(row.entry, row.score) for row in result.results]
     [('lbfgs', 1.0), ('averaged_perceptron', 1.0)]
     """
-    Control(max_seconds=max_seconds)  # refused, if so, before any work
+    Control(max_seconds=max_seconds)  # raises errors before any work
     unknown = _is_partial(labels_of(X, y, partial=True))
     chosen = _entries(crf, entries, unknown, epochs)
     base = type(crf)(**crf.get_params()).set_params(objective=PARTIAL if unknown else None, optimiser="auto")
@@ -98,21 +98,21 @@ def _is_partial(labels: list[Any]) -> bool:
 
 
 def _entries(
-    crf: ChainCRF, given: Iterable[str | Entry] | None, unknown: bool, epochs: int | None
+    crf: ChainCRF, entries: Iterable[str | Entry] | None, unknown: bool, epochs: int | None
 ) -> list[Entry]:
-    """The entries; those that cannot work are refused before any work."""
+    """The entries; those that cannot be trained raise an InputError before any work."""
     prior = resolve_prior(crf.prior)
     settings: dict[str, Any] = {"partial": unknown, "max_iterations": epochs, "seed": crf.random_state}
-    if given is None:
+    if entries is None:
         chosen = list(default_entries(prior=prior, **settings))
     else:
-        chosen = [e if isinstance(e, Entry) else read_entry(e, prior=prior, **settings) for e in given]
+        chosen = [e if isinstance(e, Entry) else read_entry(e, prior=prior, **settings) for e in entries]
     if not chosen:
         raise InputError("there is no entry to train; name one, e.g. entries=['lbfgs']")
     names = [entry.name for entry in chosen]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"entry {twice!r} is there twice; leave one out, or give it another name")
+        raise InputError(f"entry {twice!r} is there twice; leave one out, or rename it")
     for entry in chosen:
         objective, _, _ = entry.parts()
         if unknown and not objective.partial:
@@ -123,7 +123,7 @@ def _entries(
 def _result(
     entry: Entry, task: Task, progress: TrialsProgress, stopped: Any
 ) -> tuple[Result, NDArray[np.int32] | None]:
-    """The entry's row without its p, and its labels of the held-out data."""
+    """The row of the entry without its p, and its predictions on the held-out data."""
     objective, optimiser, prior = entry.parts()
     row = Result(
         entry.name, spelling(OBJECTIVES, objective), spelling(OPTIMISERS, optimiser), spelling(PRIORS, prior)
@@ -137,10 +137,10 @@ def _result(
     except WorkError as error:
         return replace(row, error=str(error)), None
     last = finish.points[-1] if finish.points else None
-    told = {k: v for k, v in finish._asdict().items() if k not in ("points", "predicted")}
+    facts = {k: v for k, v in finish._asdict().items() if k not in ("points", "predicted")}
     gap = last.gap if last else None
     points = tuple(finish.points)
-    return replace(row, **told, gap=gap, points=points, iterations=len(points)), finish.predicted
+    return replace(row, **facts, gap=gap, points=points, iterations=len(points)), finish.predicted
 
 
 def _ranked(finishes: list[tuple[Result, Any]], held_out: HeldOut) -> Iterable[Result]:

@@ -2,13 +2,13 @@
 
     [objective/]optimiser[/prior]        each with settings where wanted: name:setting=value,setting=value
 
-    lbfgs                                its natural objective, and the prior that goes for all
+    lbfgs                                its default objective, and the common prior
     margin/frank_wolfe                   another objective
     sgd/laplacian:scale=1                another prior
     likelihood/lbfgs:memory=3/none       all three
 
-Hazard: perceptron is an objective and an optimiser. Of two parts the second decides: where it names an
-optimiser the first is an objective, else the first is the optimiser.
+Hazard: perceptron is an objective and an optimiser. If there are two parts and the second names an optimiser,
+the first is an objective; else the first is the optimiser.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Entry:
 
     Parameters
     ----------
-    name : what tables call it
+    name : its name in tables
     optimiser : a name or an object
-    objective : a name or an object; None for the optimiser's natural one
-    prior : a name, an object or None, as ChainCRF takes it
+    objective : a name or an object; None for the optimiser's default
+    prior : a name, an object or None, as in ChainCRF
 
     >>> Entry("mine", "lbfgs").objective
     """
@@ -48,16 +48,16 @@ class Entry:
     prior: Any = "auto"
 
     def parts(self) -> tuple[Any, Any, Prior]:
-        """Objective, optimiser and prior as objects, or an InputError where they do not go together."""
+        """Objective, optimiser and prior as objects, or an InputError if they do not fit together."""
         prior = resolve_prior(self.prior, handled_by(self.optimiser, self.objective))
         objective, optimiser, _ = resolve(self.objective, self.optimiser, prior)
         return objective, optimiser, prior
 
 
 def read_entry(text: str, *, prior: Prior, partial: bool = False, **settings: Any) -> Entry:
-    """An entry from its spelling; ``settings`` go to an optimiser that has them, unless it is told others.
+    """An entry from its spelling; ``settings`` are defaults for optimisers that have them.
 
-    Without a prior in the text it is ``prior``, or none where the optimiser knows no penalties.
+    Without a prior in the text it is ``prior``, or none if the optimiser has no penalties.
 
     >>> read_entry("sgd:seed=3/laplacian:scale=2", prior=NoPrior()).prior
     Laplacian(scale=2)
@@ -69,18 +69,18 @@ def read_entry(text: str, *, prior: Prior, partial: bool = False, **settings: An
         prior = _made(PRIORS, chosen, text)
     elif not row.penalties:
         prior = NoPrior()
-    told = PARTIAL if partial and PARTIAL in row.objectives else None
-    return Entry(text, optimiser, told if objective is None else _made(OBJECTIVES, objective, text), prior)
+    default = PARTIAL if partial and PARTIAL in row.objectives else None
+    return Entry(text, optimiser, default if objective is None else _made(OBJECTIVES, objective, text), prior)
 
 
 def read_prior(text: str) -> Prior:
-    """A prior from its spelling, as entries have it: ``gaussian:variance=0.5``."""
+    """A prior from its spelling, as in entries: ``gaussian:variance=0.5``."""
     prior: Prior = _made(PRIORS, text, text)
     return prior
 
 
 def default_entries(*, prior: Prior, partial: bool = False, **settings: Any) -> Iterator[Entry]:
-    """Every optimiser with its natural objective, if it knows the penalty and the kind of labels."""
+    """Every optimiser with its default objective, if it takes the penalty and the kind of labels."""
     for name, row in TABLE.items():
         natural = PARTIAL if partial else row.objectives[0]
         fits = natural in row.objectives and (partial or natural != PARTIAL)
@@ -88,20 +88,20 @@ def default_entries(*, prior: Prior, partial: bool = False, **settings: Any) -> 
             yield read_entry(name, prior=prior, partial=partial, **settings)
 
 
-def spelling(table: Mapping[str, type[Any]], given: Any) -> str:
-    """What ``given``, an object of one of the table's classes, is called; settings that differ are named."""
-    name = next((name for name, kind in table.items() if type(given) is kind), type(given).__name__)
-    first = isinstance(given, Prior)  # how strong a penalty is, is always told
-    told = [
-        f"{field.name}={_shown(getattr(given, field.name))}"
-        for place, field in enumerate(fields(given))
-        if (first and place == 0) or _differs(field.default, getattr(given, field.name))
+def spelling(table: Mapping[str, type[Any]], thing: Any) -> str:
+    """The spelling of an object of one of the table's classes, with the settings that are not defaults."""
+    name = next((name for name, kind in table.items() if type(thing) is kind), type(thing).__name__)
+    first = isinstance(thing, Prior)  # the strength of a penalty is always shown
+    shown = [
+        f"{field.name}={_shown(getattr(thing, field.name))}"
+        for i, field in enumerate(fields(thing))
+        if (first and i == 0) or _differs(field.default, getattr(thing, field.name))
     ]
-    return name + (":" + ",".join(told) if told else "")
+    return name + (":" + ",".join(shown) if shown else "")
 
 
 def _cut(text: str) -> tuple[str | None, str, str | None]:
-    """Objective, optimiser and prior as they are spelled."""
+    """The texts of objective, optimiser and prior."""
     parts = text.split("/")
     if len(parts) == 1:
         return None, parts[0], None
@@ -118,14 +118,14 @@ def _made(table: Mapping[str, type[Any]], text: str, entry: str, **defaults: Any
     if name not in table:
         raise InputError(f"entry {entry!r}: {name!r} is not one of {', '.join(table)}")
     known = [field.name for field in fields(table[name]) if field.init]
-    told = {key: value for key, value in defaults.items() if key in known and value is not None}
+    chosen = {key: value for key, value in defaults.items() if key in known and value is not None}
     for part in settings.split(",") if colon else ():
         key, equals, value = part.partition("=")
         if not equals or key not in known:
             has = ", ".join(known) or "none"
             raise InputError(f"entry {entry!r}: {part!r} is no setting=value of {name}, which has {has}")
-        told[key] = read_value(value)
-    return table[name](**told)
+        chosen[key] = read_value(value)
+    return table[name](**chosen)
 
 
 def read_value(text: str) -> Any:

@@ -1,8 +1,8 @@
-"""Held-out score and active weights against what was searched, one above the other.
+"""Plots of held-out score and active weights against the searched setting, one above the other.
 
-One line for each combination of the other settings; a dimension of numbers lies along the axis, on a
-logarithmic scale where all are greater than zero. The one with the most numbers is taken; where there is
-none, the places stand in the order in which they were tried.
+One line for each combination of the other settings. The axis is the dimension with the most numbers, on a
+logarithmic scale if all are greater than zero; if no dimension has numbers, the points are in the order in
+which they were tried.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_NAMES = 12  # lines that a legend names
 
 
 def draw_curve(found: Tuning, path: Any) -> None:
-    """Draw all places into a file."""
+    """Draw all points into a file."""
     canvas, figure = new_figure((8, 7))
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for axes in (above, below):
@@ -42,7 +42,7 @@ def draw_curve(found: Tuning, path: Any) -> None:
     above.set_ylabel(f"{found.metric} on held-out data, per cent")
     below.set_ylabel("weights that are not zero")
     below.set_ylim(bottom=0)
-    below.set_xlabel("place" if axis is None else axis.removeprefix(PRIOR))
+    below.set_xlabel("point" if axis is None else axis.removeprefix(PRIOR))
     canvas.print_figure(path, dpi=150)
 
 

@@ -8,7 +8,7 @@ where for each group of weights
 with w the penalised optimum and S the inverse of H + 1 / variance, H the loss's Hessian there. gamma counts
 the weights that the data determine (MacKay, 1992). A round trains, measures gamma, and sets the variances.
 
-The trace of S in a group is z' S z with random signs z, cut to the group: right on average, with an error of
+The trace of S in a group is z' S z with random signs z, restricted to the group: unbiased, with an error of
 about sqrt(F) for F weights; few weights take several z, very few all unit vectors, which is exact. S z comes
 from conjugate gradients, H p from the difference of two gradients.
 """
@@ -30,7 +30,7 @@ from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import weights_of
 from fieldcraft.models.training_settings import SharedDesign
-from fieldcraft.optimisers.loop import Interrupts, Record
+from fieldcraft.optimisers.loop import Interrupts
 from fieldcraft.priors import Gaussian, Names, NoPrior
 from fieldcraft.priors.groups import Grouped
 from fieldcraft.problems import build, check_weights
@@ -61,23 +61,23 @@ def empirical_bayes(
 
     Parameters
     ----------
-    crf : all settings; its Gaussian prior names the groups and the variances to begin with: one number, or a
+    crf : all parameters; its Gaussian prior has the groups and the initial variances: one number, or a
         rule such as ``fc.groups.by_template``, whose groups get a variance each. It is not changed
     X, y : sequences and label lists; or a labelled Corpus and no y
-    X_dev, y_dev : scored after each round, if given; nothing is chosen by it
-    rounds : at most so many trainings
+    X_dev, y_dev : scored after each round, optional; the result does not depend on it
+    rounds : maximal number of trainings
     tolerance : stop when no variance changes by a larger fraction
-    sample_weight : [N] how much each sequence counts
+    sample_weight : [N] weight of each sequence
 
     Returns
     -------
-    Evidence: the rounds, and the last model. Ctrl-C leaves the rounds that are finished.
+    Evidence: the rounds, and the last model. Ctrl-C stops after the finished rounds.
 
     >>> from fieldcraft import Gaussian
     >>> X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]] * 20
     >>> y = [["DET", "NOUN"], ["DET", "NOUN"]] * 20
-    >>> found = empirical_bayes(ChainCRF(prior=Gaussian(variance=1.0)), X, y)
-    >>> found.converged, found.variance == found.model.prior.variance
+    >>> evidence = empirical_bayes(ChainCRF(prior=Gaussian(variance=1.0)), X, y)
+    >>> evidence.converged, evidence.variance == evidence.model.prior.variance
     (True, True)
     """
     if not isinstance(rounds, (int, np.integer)) or isinstance(rounds, bool) or rounds < 1:
@@ -86,20 +86,20 @@ def empirical_bayes(
         raise InputError(f"tolerance is {tolerance!r}; it must be greater than 0 and finite")
     search = _Search(crf, X, y, sample_weight)
     held_out = None if X_dev is None else search.held_out(X_dev, y_dev)
-    found: list[Round] = []
+    done: list[Round] = []
     with Interrupts() as interrupts:
-        while len(found) < rounds:
-            done = search.round(held_out, lambda: interrupts.seen)
-            if done is None:
+        while len(done) < rounds:
+            latest = search.round(held_out, lambda: interrupts.seen)
+            if latest is None:
                 break
-            found.append(done)
+            done.append(latest)
             if crf.verbose:
-                print(done, file=sys.stderr)
+                print(latest, file=sys.stderr)
             if interrupts.seen or search.settled(tolerance):
                 break
     model = search.model()
-    converged = bool(found) and search.settled(tolerance)
-    return Evidence(tuple(found), model, converged, interrupted=interrupts.seen)
+    converged = bool(done) and search.settled(tolerance)
+    return Evidence(tuple(done), model, converged, interrupted=interrupts.seen)
 
 
 class _Search:
@@ -114,11 +114,11 @@ class _Search:
             raise InputError(f"empirical Bayes needs objective='likelihood'; it is {objective.name!r}")
         if not isinstance(prior.variance, Grouped) and (callable(prior.variance) or np.ndim(prior.variance)):
             raise InputError(
-                "empirical Bayes sets one variance or one per group; give a number or a rule in groups, "
+                "empirical Bayes sets one variance or one per group; pass a number or a rule in groups, "
                 "e.g. fc.groups.by_template({'word*': 10.0}, otherwise=10.0)"
             )
         if training.rules.likely is not None:
-            raise InputError("empirical Bayes does not go with features='selected'; use 'supported' or 'all'")
+            raise InputError("empirical Bayes does not support features='selected'; use 'supported' or 'all'")
         self.crf, self.X, self.prior = crf, X, prior
         self.sample_weight = weights_of(X) if sample_weight is None else sample_weight
         training = self._estimator()._training()
@@ -132,31 +132,26 @@ class _Search:
         self._change = math.inf
 
     def held_out(self, X: Any, y: Any) -> HeldOut:
-        """What scores rounds."""
+        """A function that scores weights on held-out data."""
         return self._training.held_out(self.data.encoder, self.data.design.index, X, y)
 
     def settled(self, tolerance: float) -> bool:
-        """Did no variance change by more in the last round."""
+        """Whether no variance changed by more in the last round."""
         return self._change <= math.log1p(tolerance)
 
     def model(self) -> ChainCRF | None:
-        """The last one that was trained."""
+        """The last trained model."""
         if self._trained is None:
             return None
         return self._trained.set_params(optimiser=self.crf.optimiser, verbose=self.crf.verbose)
 
     def round(self, held_out: HeldOut | None, stopped: Callable[[], bool]) -> Round | None:
-        """Train with the variances at hand, then set them; None where training was interrupted."""
+        """Train with the current variances, then update them; None if training was interrupted."""
         begun = time.perf_counter()
         crf = self._estimator()
-        records: list[Record] = []
-
-        def follow(record: Record) -> bool:
-            records.append(record)
-            return stopped()
-
-        told: dict[str, Any] = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
-        crf._store(crf._training().run(self.X, None, shared=self.data, start=self._weights, **told))
+        control = {"callbacks": (lambda _: stopped(),)}
+        options: Any = {"shared": self.data, "start": self._weights, "sample_weight": self.sample_weight}
+        crf._store(crf._training().run(self.X, None, control=control, **options))
         if stopped() and not crf.converged_:
             return None
         self._weights, self._trained = np.array(crf.weights_), crf
@@ -167,7 +162,7 @@ class _Search:
             tuple(determined.tolist()),
             float(crf.objective_value_),
             None if held_out is None else held_out(crf.weights_),
-            len(records),
+            crf.n_iter_,
             round(time.perf_counter() - begun, 3),
         )
 
@@ -188,7 +183,7 @@ class _Search:
         return np.asarray(numbers, np.float64)
 
     def _set(self, before: Floats) -> Floats:
-        """Set the variances; returns gamma [K]. An infinite one stays: its weights are not to be held."""
+        """Update the variances; returns gamma [K]. An infinite one stays: its weights have no penalty."""
         assert self._weights is not None
         n_groups = len(before)
         prior = self.prior.resolved(self.data.design.index, self._names)
@@ -201,9 +196,9 @@ class _Search:
             by_evidence, by_expectation = squares / gamma, (squares + np.maximum(traces, 0.0)) / sizes
         after = np.where(gamma > 1e-3 * np.sqrt(sizes), by_evidence, by_expectation)
         after = np.clip(after, before / LARGEST_CHANGE, before * LARGEST_CHANGE)
-        held = np.isfinite(before) & (sizes > 0)
-        after = np.where(held, after, before)
-        self._change = float(np.max(np.abs(np.log(after[held] / before[held])), initial=0.0))
+        finite = np.isfinite(before) & (sizes > 0)
+        after = np.where(finite, after, before)
+        self._change = float(np.max(np.abs(np.log(after[finite] / before[finite])), initial=0.0))
         self.prior = replace(self.prior, variance=_with(self.prior.variance, after))
         return gamma
 
@@ -238,7 +233,7 @@ def _probes(n: int, seed: int) -> Iterator[tuple[Floats, float]]:
 
 
 def _with(variance: Any, numbers: Floats) -> Any:
-    """The setting with other numbers in its places."""
+    """The variance setting with other numbers."""
     if not isinstance(variance, Grouped):
         return float(numbers[0])
     keys = [key for key, _ in variance.groups]

@@ -1,4 +1,4 @@
-"""What empirical Bayes found: a line per round, and the last model."""
+"""The result of empirical Bayes: a line per round, and the last model."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Round:
-    """One training and what was measured at its end.
+    """One training and the measurements after it.
 
     Parameters
     ----------
     variances : [K] it was trained with, in the order of the groups
     determined : [K] gamma: how many weights of each group the data determine
     value : the objective, prior included
-    score : on held-out data, where there is some
+    score : on held-out data, None without
     iterations, seconds : of the round
     """
 
@@ -44,8 +44,8 @@ class Evidence:
     ----------
     rounds : in order
     model : the last one trained; its prior has the variances of the last round
-    converged : did the variances settle
-    interrupted : did Ctrl-C end it
+    converged : whether the variances settled
+    interrupted : whether Ctrl-C stopped it
     """
 
     rounds: tuple[Round, ...]
@@ -58,8 +58,8 @@ class Evidence:
         """Of the last round: a number, or one per group."""
         if not self.rounds:
             return None
-        found = self.rounds[-1].variances
-        return found[0] if len(found) == 1 else found
+        variances = self.rounds[-1].variances
+        return variances[0] if len(variances) == 1 else variances
 
     def __str__(self) -> str:
         scored = any(r.score is not None for r in self.rounds)

@@ -1,9 +1,9 @@
-"""The results of a search in a file: a line of JSON for the search, then one for each finished place.
+"""The results of a search in a file: a line of JSON for the search, then one for each finished point.
 
-A later search with the same digest (data, fixed settings, space) takes the lines up again. Beside the file
-stands FILE.weights: the weights that the next place begins with, and the best ones. Both are written after
-each place, the line first: a line whose weights were not written is trained again, so that a search
-that was killed ends with the same bits as one that was not.
+A later search with the same digest (data, fixed settings, space) continues from the lines. FILE.weights has
+the weights that the next point starts from, and the best ones. Both are written after each point, the line
+first: a line whose weights were not written is trained again, so that a search that was killed and resumed
+returns the same bits as one that was not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ State = dict[str, Any]
 
 
 class Ledger:
-    """Lines in a file; without a path nothing is kept."""
+    """Lines in a file; without a path nothing is stored."""
 
     def __init__(self, path: str | os.PathLike[str] | None, digest: str) -> None:
         self.path = None if path is None else Path(path)
@@ -34,7 +34,7 @@ class Ledger:
         self.state: State = {}
 
     def open(self, facts: dict[str, Any]) -> None:
-        """Read what is there already, or begin with a line of facts; another search's file is refused."""
+        """Read an existing file, or start with a line of facts; the file of another search is an error."""
         if self.path is None:
             return
         if self.path.exists() and self.path.stat().st_size:
@@ -43,7 +43,7 @@ class Ledger:
         self._replace([head, *self.lines])
 
     def add(self, line: dict[str, Any], state: State) -> None:
-        """A place is finished."""
+        """Store a finished point."""
         self.lines.append(line)
         if self.path is None:
             return
@@ -54,18 +54,18 @@ class Ledger:
         write_snapshot(self._weights(), self.digest, {**state, "lines": np.array([len(self.lines)])})
 
     def rows(self) -> list[Tried]:
-        """The places that are finished."""
+        """The finished points."""
         try:
             return [Tried(**line) for line in self.lines]
         except TypeError:
             raise InputError(f"{self.path}: a line lacks or adds a field; remove the file") from None
 
-    def check(self, place: int, settings: dict[str, Any]) -> None:
-        """Refuse a line of another place than the search comes to: optuna may have changed its mind."""
-        found = self.lines[place]["settings"]
-        if found != settings:
+    def check(self, number: int, settings: dict[str, Any]) -> None:
+        """Raise an InputError if a line has other settings than the search: optuna may have changed."""
+        stored = self.lines[number]["settings"]
+        if stored != settings:
             raise InputError(
-                f"{self.path}:{place + 2}: settings {found} where the search tries {settings}; "
+                f"{self.path}:{number + 2}: settings {stored} where the search tries {settings}; "
                 "another version of optuna made the file: remove it"
             )
 
@@ -75,7 +75,7 @@ class Ledger:
     def _read(self) -> None:
         head, *self.lines = self._whole_lines()
         if head.get("kind") != KIND:
-            raise InputError(f"{self.path} holds something else than results of tuning; choose another file")
+            raise InputError(f"{self.path} has something else than results of tuning; choose another file")
         if head.get("format") != FORMAT:
             raise InputError(
                 f"{self.path} has results of another version of fieldcraft, which this one cannot continue; "
@@ -83,7 +83,7 @@ class Ledger:
             )
         if head.get("digest") != self.digest:
             raise InputError(
-                f"{self.path} holds results of another search (data, settings or ranges differ); "
+                f"{self.path} has results of another search (data, settings or ranges differ); "
                 "remove it, or choose another file"
             )
         self.state = read_snapshot(self._weights(), self.digest) or {}
@@ -93,17 +93,17 @@ class Ledger:
         self.lines = self.lines[:kept]
 
     def _whole_lines(self) -> list[dict[str, Any]]:
-        """The lines; one that was cut off at the end of the file is left out."""
+        """The lines, without an incomplete one at the end of the file."""
         assert self.path is not None
-        found: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
         for number, line in enumerate(self.path.read_bytes().split(b"\n")[:-1], start=1):
             try:
-                found.append(dict(json.loads(line)))
+                lines.append(dict(json.loads(line)))
             except (ValueError, TypeError):
                 raise InputError(
                     f"{self.path}:{number}: not a line of results; remove the file, or choose another one"
                 ) from None
-        return found or [{}]
+        return lines or [{}]
 
     def _replace(self, lines: list[dict[str, Any]]) -> None:
         assert self.path is not None

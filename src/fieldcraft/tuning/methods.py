@@ -1,14 +1,15 @@
-"""Ways to walk a space: each yields settings, is sent their score, and so chooses the next.
+"""Search methods: generators that yield settings, and receive their scores by send().
 
     chosen = method(space, points, seed)
     settings = next(chosen);  settings = chosen.send(score);  …
 
-What is yielded depends on the scores alone, so that a search is resumed by sending the scores again.
+The settings depend on the scores only, so that a search is resumed by sending the same scores.
 
-grid     every combination. Numbers go from first to last and, of two dimensions, back again, so that each
-         place has a neighbour just before it; template sets one after the other.
-golden   golden section on one range: keeps two places inside the bracket and drops the end beside the worse
-         one; each score narrows the bracket to 0.618 of itself. Finds the top of a curve with one top.
+grid     every combination. Numbers go from first to last and, in a second dimension, back again, so that
+         each point has a neighbour just before it; template sets one after the other.
+golden   golden section search in one range: keeps two points inside the bracket and drops the end next to
+         the worse one; each score narrows the bracket to 0.618 of its size. Finds the maximum of a unimodal
+         curve.
 optuna   the tree-structured Parzen estimator of the package optuna, for several dimensions.
 """
 
@@ -40,12 +41,12 @@ def grid(space: Space, points: int, seed: int) -> Walk:
 
 
 def golden(space: Space, points: int, seed: int) -> Walk:
-    """Narrow one range around its best place."""
+    """Narrow one range around its best point."""
     del seed
     if len(space) != 1 or not isinstance(space[0].values, Between):
         raise InputError("golden searches one range alone, e.g. variance=0.1..1000; use grid or optuna")
     if points < 2:
-        raise InputError(f"golden needs at least 2 points; {points} were given")
+        raise InputError(f"golden needs at least 2 points, not {points}")
     scale = space[0].values
     low, high = 0.0, 1.0
     left, right = 1.0 - GOLDEN, GOLDEN
@@ -63,7 +64,7 @@ def golden(space: Space, points: int, seed: int) -> Walk:
 
 
 def parzen(space: Space, points: int, seed: int) -> Walk:
-    """So many places that optuna proposes."""
+    """``points`` settings that optuna proposes."""
     if find_spec("optuna") is None:
         raise InputError("this method needs optuna; install it: pip install 'fieldcraft[tune]'")
     optuna: Any = import_module("optuna")

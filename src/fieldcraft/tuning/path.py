@@ -1,12 +1,12 @@
-"""Where training begins: at the weights of neighbours in the space.
+"""Initial weights of a training, from the weights of neighbours in the space.
 
-The optimum w(p) moves smoothly with the place p. From the nearest place a, and a second one b on the same
-line through p, it is guessed to first order:
+The optimum w(p) moves smoothly with the point p. From the nearest point a, and a second one b on the same
+line through p, it is extrapolated to first order:
 
     w(p) ~ w(a) + s (w(a) - w(b)),    s = (p - a) / (a - b)
 
-which halves the work of starting from w(a) along a path of variances. s is at most 1: further out the line
-is no guide. A weight that is zero at both stays zero.
+which halves the work of starting from w(a) along a path of variances. |s| is at most 1: further extrapolation
+is not reliable. A weight that is zero at both stays zero.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from fieldcraft.optimisers import resolve
 from fieldcraft.tuning.space import Dimension, Settings
 
 Floats = NDArray[np.float64]
-MOST = 4  # places whose weights are remembered
+MOST = 4  # points whose weights are stored
 FURTHEST = 1.0 + 1e-9
 TOLERANCE = 1e-3  # of "auto"
 
 
 def restartable(crf: ChainCRF) -> ChainCRF:
-    """Made ready: "auto" is an optimiser that takes a start, to the same tolerance everywhere; quiet."""
+    """Replace "auto" by an optimiser that takes initial weights, with one tolerance for all; quiet."""
     _, optimiser, _ = resolve(crf.objective, crf.optimiser, crf.prior)
     if isinstance(crf.optimiser, str) and crf.optimiser == "auto":
         optimiser = replace(optimiser, tolerance=TOLERANCE, objective_tolerance=0.0)
@@ -37,7 +37,7 @@ def restartable(crf: ChainCRF) -> ChainCRF:
 
 
 class Stop(NamedTuple):
-    """A place that was trained."""
+    """A trained point."""
 
     number: int  # of its row
     encoding: str
@@ -46,21 +46,21 @@ class Stop(NamedTuple):
 
 
 class Path:
-    """The last few places with their weights."""
+    """The last few points with their weights."""
 
     def __init__(self, space: Sequence[Dimension]) -> None:
         self.space = space
         self.stops: list[Stop] = []
 
     def add(self, number: int, encoding: str, settings: Settings, weights: Floats) -> None:
-        """A place was trained."""
+        """Add a trained point."""
         self.stops = [*self.stops, Stop(number, encoding, self._place(settings), weights)][-MOST:]
 
     def start(self, encoding: str, settings: Settings) -> Floats | None:
-        """[F] where to begin, or None where no neighbour is known."""
+        """[F] initial weights, or None without a neighbour."""
         place = self._place(settings)
         near = [stop for stop in reversed(self.stops) if stop.encoding == encoding]
-        near.sort(key=lambda stop: float(np.linalg.norm(stop.place - place)))  # of equal ones the latest
+        near.sort(key=lambda stop: float(np.linalg.norm(stop.place - place)))  # the latest of equal ones
         if not near:
             return None
         nearest = near[0]
@@ -71,7 +71,7 @@ class Path:
         return nearest.weights
 
     def state(self) -> dict[str, Any]:
-        """Arrays from which ``restore`` goes on."""
+        """Arrays for ``restore``."""
         named = {f"weights_{i}": stop.weights for i, stop in enumerate(self.stops)}
         return {**named, "places": np.array([stop.number for stop in self.stops])}
 
@@ -86,7 +86,7 @@ class Path:
 
 
 def _along(ahead: Floats, behind: Floats) -> float | None:
-    """The multiple of ``behind`` that ``ahead`` is, where both go along the same one dimension."""
+    """s with ahead = s * behind, if both differ from zero in the same single dimension; else None."""
     moved = np.flatnonzero(behind)
     if len(moved) != 1 or np.any(np.delete(ahead, moved)):
         return None

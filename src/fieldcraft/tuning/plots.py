@@ -1,8 +1,8 @@
 """Score against seconds: a line per entry, its end marked, its name beside it.
 
-Names stand in a column to the right of the lines, pushed apart where ends lie close, each tied to its end by
-a thin line; so twenty entries can be told apart without a legend. The score's axis shows the upper part,
-where good entries differ: one that ends far below does not squeeze the rest, and stands at the lower edge.
+Names are in a column to the right of the lines, moved apart if ends are close, each connected with its end by
+a thin line, so that twenty entries can be distinguished without a legend. The axis of the score shows the
+upper part, where good entries differ; an entry that ends far below is shown at the lower edge.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ DASHES = ("-", "--", ":")  # of the first ten lines, the next ten, and those aft
 
 
 def check_plots() -> None:
-    """Refuse where there is nothing to draw with."""
+    """Raise an InputError without matplotlib."""
     if find_spec("matplotlib") is None:
         raise InputError("plots need matplotlib; install it: pip install 'fieldcraft[plot]'")
 
 
 def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
-    """A canvas and its empty figure, in inches; no window, no state beyond them."""
+    """A canvas and its empty figure, in inches; without a window or global state."""
     check_plots()
     backend, figures = import_module("matplotlib.backends.backend_agg"), import_module("matplotlib.figure")
     figure = figures.Figure(figsize=size, layout="constrained")
@@ -40,7 +40,7 @@ def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
 
 
 def plain_axes(axes: Any) -> None:
-    """Faint lines across, none around."""
+    """Faint grid lines, no frame at the top and right."""
     axes.grid(alpha=0.25)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -88,7 +88,7 @@ def _lines(axes: Any, rows: list[Result]) -> None:
 
 
 def _limits(ends: Floats) -> tuple[float, float]:
-    """From a little below the usual entries to a little above the best."""
+    """From a little below the typical entries to a little above the best."""
     best = float(ends.max())
     usual = max(0.5, 3 * (best - float(np.median(ends))))
     low = max(float(ends.min()), best - usual)
@@ -97,13 +97,13 @@ def _limits(ends: Floats) -> tuple[float, float]:
 
 
 def _apart(wanted: Floats, least: float) -> Floats:
-    """Places in 0..1 as near to those wanted as a distance of ``least`` between neighbours allows."""
+    """Positions in 0..1 close to ``wanted``, with a distance of at least ``least`` between neighbours."""
     order = np.argsort(-wanted, kind="stable")  # from above
     least = min(least, 1.0 / max(1, len(wanted) - 1))
     places: Floats = wanted[order].copy()
     for above, below in pairwise(range(len(places))):
         places[below] = min(places[below], places[above] - least)
-    places[-1:] = np.maximum(places[-1:], 0.0)  # what was pushed out below pushes back
+    places[-1:] = np.maximum(places[-1:], 0.0)  # and upwards again from the lower edge
     for below, above in pairwise(reversed(range(len(places)))):
         places[above] = max(places[above], places[below] + least)
     out: Floats = np.empty_like(places)

@@ -1,11 +1,11 @@
-"""Work in a copy of this process: what it reads is shared, what it takes is its own and gone afterwards.
+"""Work in a fork of this process: it shares the data, and its own memory is freed at the end.
 
-A fork copies nothing until it is written to, so entries of a bake-off read one encoded corpus, and the memory
-of each is counted from the same start. Where there is no safe fork (other systems than Linux) work is done
-here. The core keeps no threads between calls, so a fork between them is whole.
+A fork copies pages only when they are written to, so that entries of a bake-off share one encoded corpus, and
+the memory of each is measured from the same start. Where fork is not safe (other systems than Linux) the
+work is done in this process. The core keeps no threads between calls, so that forking between calls is safe.
 
-Protocol: the copy sends ("told", x) any number of times, then ("done", x) or ("failed", text); anything
-sent to it means: stop.
+Protocol: the child sends ("told", x) any number of times, then ("done", x) or ("failed", text); any message
+to the child asks it to stop.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from fieldcraft.errors import FieldcraftError
 
 Tell = Callable[[Any], Any]
 Work = Callable[[Tell, Callable[[], bool]], Any]  # (tell, stopped) -> outcome
-MOMENT = 0.25  # seconds between looks at whether to stop
+MOMENT = 0.25  # seconds between checks whether to stop
 
 
 class WorkError(FieldcraftError):
-    """Work ended by an error; the text says which."""
+    """Work ended with an error."""
 
 
 def apart() -> bool:
-    """Can work be done in a copy of this process."""
+    """Whether work can be done in a fork of this process."""
     return sys.platform == "linux"
 
 
 def run_work(work: Work, tell: Tell, stopped: Callable[[], bool]) -> Any:
-    """What ``work`` returns, done in a copy of this process where that can be; or WorkError."""
+    """The result of ``work``, run in a fork of this process if possible; or WorkError."""
     if not apart():
         return _outcome(*_attempt(work, tell, stopped))
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
     process = context.Process(target=_in_the_copy, args=(work, there, here), daemon=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's idle threads, which nobody waits for
+        warnings.simplefilter("ignore", DeprecationWarning)  # because of NumPy's idle threads
         process.start()
     there.close()
     try:
@@ -74,8 +74,8 @@ def _listen(here: Any, process: Any, tell: Tell, stopped: Callable[[], bool]) ->
 
 def _in_the_copy(work: Work, there: Any, here: Any) -> None:
     here.close()
-    gc.freeze()  # what is here already is not looked at again, and so not copied
-    with suppress(OSError, KeyboardInterrupt):  # nobody listens any more
+    gc.freeze()  # existing objects are not visited again, and so not copied
+    with suppress(OSError, KeyboardInterrupt):  # the parent has gone
         there.send(_attempt(work, lambda x: there.send(("told", x)), there.poll))
 
 

@@ -1,36 +1,25 @@
-"""How a bake-off or a search goes: a table that renews itself on a terminal, log lines elsewhere."""
+"""Progress of a bake-off or a search: a table that is updated on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Iterable
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fieldcraft.tuning.trial import Point
 
+if TYPE_CHECKING:
+    from fieldcraft.tuning.results import Result
+    from fieldcraft.tuning.tuned import Tried
+
 HEAD = ["entry", "iteration", "value", "gap", "score", "seconds", ""]
 EVERY = 5.0  # seconds between log lines of one entry
-OFTEN = 0.1  # seconds between new pictures of the table
-
-
-class Ended(Protocol):
-    """What is told of an entry that is over."""
-
-    @property
-    def entry(self) -> str: ...
-    @property
-    def error(self) -> str | None: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def score(self) -> float | None: ...
-    @property
-    def seconds(self) -> float | None: ...
+OFTEN = 0.1  # seconds between updates of the table
 
 
 class TrialsProgress:
-    """Rows of the entries as they are trained, named before or not; ``shown=False`` says nothing."""
+    """Rows of the entries, whose names may be passed in advance; ``shown=False`` prints nothing."""
 
     def __init__(self, names: Iterable[str] = (), *, shown: bool, stream: TextIO | None = None) -> None:
         self.shown = shown
@@ -50,18 +39,18 @@ class TrialsProgress:
             self._live.stop()
 
     def begin(self, name: str) -> None:
-        """An entry is next."""
+        """An entry starts."""
         self._last = time.monotonic()
         self.rows.setdefault(name, _blank(name))[-1] = "training"
         self._show(name, at_once=True)
 
     def tell(self, name: str, point: Point) -> None:
-        """An iteration is over."""
-        self.rows[name] = [name, *_told(point), "training"]
+        """An iteration ended."""
+        self.rows[name] = [name, *_numbers(point), "training"]
         self._show(name, at_once=False)
 
-    def finish(self, result: Ended) -> None:
-        """An entry is over."""
+    def finish(self, result: Result | Tried) -> None:
+        """An entry ended."""
         row = self.rows.setdefault(result.entry, _blank(result.entry))
         row[-1] = result.error if result.error is not None else result.reason
         if result.score is not None:
@@ -84,7 +73,7 @@ def _blank(name: str) -> list[str]:
     return [name, *[""] * 6]
 
 
-def _told(point: Point) -> list[str]:
+def _numbers(point: Point) -> list[str]:
     gap = "" if point.gap is None else f"{point.gap:.1e}"
     score = "" if point.score is None else f"{100 * point.score:.2f}"
     shown = f"{point.objective:.2f}", gap, score, f"{point.seconds:.1f}"
@@ -92,7 +81,7 @@ def _told(point: Point) -> list[str]:
 
 
 def _live(stream: TextIO) -> Any:
-    """A picture that is renewed in place; it has no thread of its own."""
+    """A display that is updated in place, without a thread."""
     from rich.console import Console
     from rich.live import Live
 
@@ -104,10 +93,8 @@ def _table(rows: Any) -> Any:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
-    for place, head in enumerate(HEAD):
-        table.add_column(
-            head, justify="right" if 0 < place < 6 else "left", overflow="ellipsis", no_wrap=True
-        )
+    for i, head in enumerate(HEAD):
+        table.add_column(head, justify="right" if 0 < i < 6 else "left", overflow="ellipsis", no_wrap=True)
     for row in rows:
         table.add_row(*map(Text, row))
     return table

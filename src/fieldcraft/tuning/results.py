@@ -1,4 +1,4 @@
-"""What a bake-off found: a row per entry, as text, as Markdown, as plain values, as a picture."""
+"""The result of a bake-off: a row per entry, as text, as Markdown, as plain values, as a plot."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ LEFT = 3  # columns of words; the others are numbers
 
 @dataclass(frozen=True)
 class Result:
-    """One entry's row. Numbers are None where ``error`` says why there are none.
+    """The row of one entry. Numbers are None if there is an ``error``.
 
     Parameters
     ----------
     entry : its name
-    objective, optimiser, prior : as they are spelled
-    value : the objective, prior included, that was reached
-    gap : duality gap as a fraction of it, for methods that know one
+    objective, optimiser, prior : their spellings
+    value : final value of the objective, prior included
+    gap : duality gap as a fraction of it, for methods that compute one
     score : of the model on the held-out data
-    p_value : two-sided, of the matched-pairs test by sequence against the best entry; None for that itself
+    p_value : two-sided, of the matched-pairs test by sequence against the best entry; None for the best
     seconds : of training, without encoding and without scoring
-    scoring_seconds : of held-out scores after the iterations
+    scoring_seconds : of the held-out scores after the iterations
     memory : MB that training added at its peak
-    active, features : weights that are not zero; all
-    iterations, reason, converged : how it ended
-    points : what each iteration left
-    error : why there is no model
+    active, features : number of weights that are not zero, and of all
+    iterations, reason, converged : how training ended
+    points : one per iteration
+    error : the reason if there is no model
     """
 
     entry: str
@@ -59,10 +59,10 @@ class BakeOff:
 
     Parameters
     ----------
-    metric : of the scores
-    sequences, tokens : trained on
-    results : a row per entry that was begun
-    interrupted : did Ctrl-C leave entries out
+    metric : name of the metric
+    sequences, tokens : size of the training data
+    results : a row per entry that was started
+    interrupted : whether Ctrl-C omitted entries
     """
 
     metric: str
@@ -89,7 +89,7 @@ class BakeOff:
         return "\n".join([table, "", *(f"- {note}" for note in self.notes())]) + "\n"
 
     def notes(self) -> list[str]:
-        """What the columns mean."""
+        """The meaning of the columns."""
         return [
             f"{self.sequences:,} sequences, {self.tokens:,} tokens; score: {self.metric} on held-out data, "
             "in per cent",
@@ -106,14 +106,14 @@ class BakeOff:
         return facts
 
     def plot(self, path: Any) -> None:
-        """Draw score against seconds for all entries into a PNG (or any format that matplotlib knows)."""
+        """Draw score against seconds for all entries into a PNG (or any format of matplotlib)."""
         from fieldcraft.tuning.plots import draw
 
         draw(self, path)
 
 
 def ended(result: Result) -> str:
-    """Why an entry stopped, or why it did not begin."""
+    """Why an entry stopped, or its error."""
     return result.reason if result.error is None else result.error
 
 
@@ -124,5 +124,5 @@ def cells(result: Result) -> list[str]:
     score = None if result.score is None else 100 * result.score
     numbers = [(result.value, ".2f"), (result.gap, ".1e"), (score, ".2f"), (result.p_value, ".2g")]
     numbers += [(result.seconds, ".1f"), (result.memory, ".0f"), (result.active, ",d")]
-    told = ["" if number is None else f"{number:{how}}" for number, how in numbers]
-    return [result.entry, result.objective, result.prior, *told, str(result.iterations)]
+    texts = ["" if number is None else f"{number:{how}}" for number, how in numbers]
+    return [result.entry, result.objective, result.prior, *texts, str(result.iterations)]

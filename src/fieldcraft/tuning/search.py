@@ -1,12 +1,12 @@
-"""Search for hyper-parameters: train at one place after the other, score each on held-out data.
+"""Search for hyper-parameters: train at one point of the space after the other, score each on held-out data.
 
-The corpus is encoded once for each template set. A place begins with the weights of its nearest neighbour,
-carried on along the line through that one's own neighbour (path.py), and is trained until
-|gradient| <= tolerance max(1, |w|), the same for all. What scored best is kept as it was trained. Where the
-prior leaves weights without a penalty, a place begins at zero: a neighbour's may be huge, and stay so.
+The corpus is encoded once for each template set. A point starts from weights that are extrapolated from its
+neighbours (path.py) and is trained until |gradient| <= tolerance max(1, |w|), the same for all. The best
+model is kept as it was trained. If the prior leaves weights without a penalty, a point starts from zero,
+since the weights of a neighbour may be huge and would stay so.
 
-Hazard: the tolerance is a part of |w|, and weak penalties let weights grow: there, places stop further from
-their optimum, and scores depend a little on where training began.
+Hazard: the tolerance is relative to |w|, and weak penalties let weights grow: there, points stop further from
+their optimum, and scores depend slightly on the initial weights.
 """
 
 from __future__ import annotations
@@ -55,30 +55,30 @@ def tune(
 
     Parameters
     ----------
-    crf : all other settings; its ``metric`` scores, ``random_state`` seeds, ``verbose`` shows progress.
-        It is not changed
+    crf : all other parameters; its ``metric`` is the score, ``random_state`` the seed, ``verbose`` shows
+        progress. It is not changed
     X, y : sequences and label lists; or a labelled Corpus and no y
     X_dev, y_dev : held-out data
-    over : what is searched, by name: a setting of the prior ("variance" or "prior__variance"), "prior",
+    over : the searched parameters by name: a setting of the prior ("variance" or "prior__variance"), "prior",
         "templates", "min_count" …; each with Between(first, last) or a list of values
     method : "grid", "golden" (one range) or "optuna"
-    points : values of each range of a grid; trainings in all for the other methods
-    results : file of JSON lines, one per finished place; where it is there already, the search goes on
-    sample_weight : [N] how much each sequence counts
+    points : values of each range of a grid; number of trainings for the other methods
+    results : file of JSON lines, one per finished point; if it exists, the search continues from it
+    sample_weight : [N] weight of each sequence
 
     Returns
     -------
-    Tuning: the rows, and the best model. Ctrl-C leaves out the place at work and those after it.
+    Tuning: the rows, and the best model. Ctrl-C omits the current point and those after it.
 
     >>> X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]]
     >>> y = [["DET", "NOUN"], ["DET", "NOUN"]]
     >>> from fieldcraft import Between
-    >>> found = tune(ChainCRF(), X, y, X_dev=X, y_dev=y, over={"variance": Between(0.1, 10)}, points=3)
-    >>> [row.entry for row in found.rows], found.model.prior
+    >>> result = tune(ChainCRF(), X, y, X_dev=X, y_dev=y, over={"variance": Between(0.1, 10)}, points=3)
+    >>> [row.entry for row in result.rows], result.model.prior
     (['variance=0.1', 'variance=1', 'variance=10'], Gaussian(variance=0.1, mean=0.0))
     """
     if method not in METHODS:
-        raise InputError(f"method={method!r}; give one of {', '.join(METHODS)}")
+        raise InputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
     if not isinstance(points, (int, np.integer)) or isinstance(points, bool) or points < 1:
         raise InputError(f"points is {points!r}; it must be a whole number, at least 1")
     if X_dev is None:
@@ -89,9 +89,9 @@ def tune(
     with closing(walk), Interrupts() as interrupts:
         first = next(walk)
         data, held_out = search.begin(first)
-        told = {"method": method, "points": int(points), "over": {d.name: repr(d.values) for d in space}}
-        ledger = Ledger(results, search.digest(first, told))
-        ledger.open({**told, "metric": held_out.metric})
+        facts = {"method": method, "points": int(points), "over": {d.name: repr(d.values) for d in space}}
+        ledger = Ledger(results, search.digest(first, facts))
+        ledger.open({**facts, "metric": held_out.metric})
         with TrialsProgress(shown=crf.verbose) as progress:
             search.go(first, walk, ledger, progress, lambda: interrupts.seen)
     sizes = data.design.n_sequences, len(data.design.gold)
@@ -100,12 +100,12 @@ def tune(
 
 
 class Search:
-    """Trains at places, remembers the best.
+    """Trains at points of the space and keeps the best.
 
     Parameters
     ----------
-    crf : what all places have in common
-    space : what they differ in
+    crf : the common parameters
+    space : the searched parameters
     train, dev : (X, y)
     sample_weight : [N] or None
     """
@@ -126,25 +126,25 @@ class Search:
         self._best: tuple[Settings, Tried, Floats] | None = None
 
     def begin(self, first: Settings) -> tuple[SharedDesign, HeldOut]:
-        """Encode for the first place; refuse what is known to make no sense before any training."""
+        """Encode for the first point; raise errors that can be known before any training."""
         for settings in self._known(first):
             if applied(self.crf, settings)._training().rules.likely is not None:
                 raise InputError(
-                    "tune does not go with features='selected': every training would select others; use "
+                    "tune does not support features='selected': every training would select others; use "
                     "'supported' or 'all', and train once more with 'selected' at the best settings"
                 )
         data, held_out = self._encoded(first)
         check_weights(self.sample_weight, data.design.n_sequences)
         return data, held_out
 
-    def digest(self, first: Settings, told: dict[str, Any]) -> str:
-        """Of all that rows depend on."""
+    def digest(self, first: Settings, facts: dict[str, Any]) -> str:
+        """A digest of everything that rows depend on."""
         data, held_out = self._encoded(first)
         crf = self._estimator(first)
         fixed = {name: getattr(crf, name) for name in ("label_weights", "decoding", "random_state")}
-        facts = repr((told, fixed, crf.optimiser)).encode("utf-8", "surrogatepass")
+        text = repr((facts, fixed, crf.optimiser)).encode("utf-8", "surrogatepass")
         weights = check_weights(self.sample_weight, data.design.n_sequences)
-        return crf._training().digest(data, weights, *held_out.parts(), np.frombuffer(facts, np.uint8))
+        return crf._training().digest(data, weights, *held_out.parts(), np.frombuffer(text, np.uint8))
 
     def go(
         self,
@@ -154,18 +154,18 @@ class Search:
         progress: TrialsProgress,
         stopped: Callable[[], bool],
     ) -> None:
-        """Try one place after the other, those that the ledger knows without work."""
+        """Try one point after the other; those in the ledger are not trained again."""
         known = ledger.rows()
         trained: list[Settings] = []
         while not stopped():
-            place = len(self.rows)
+            number = len(self.rows)
             trained.append(settings)
-            if place < len(known):
-                ledger.check(place, plain(settings))
-                self.rows.append(known[place])
-                progress.finish(known[place])
+            if number < len(known):
+                ledger.check(number, plain(settings))
+                self.rows.append(known[number])
+                progress.finish(known[number])
             else:
-                if place == len(known):
+                if number == len(known):
                     self._restore(trained[:-1], ledger.state)
                 row = self._try(settings, progress, stopped)
                 if row is None:
@@ -179,7 +179,7 @@ class Search:
             self._restore(trained[: len(self.rows)], ledger.state)
 
     def model(self) -> ChainCRF | None:
-        """The best estimator as it was trained."""
+        """The best model as it was trained."""
         if self._best is None:
             return None
         settings, row, weights = self._best
@@ -190,27 +190,25 @@ class Search:
         return crf.set_params(**{name: getattr(self.crf, name) for name in ("optimiser", "verbose")})
 
     def _try(self, settings: Settings, progress: TrialsProgress, stopped: Callable[[], bool]) -> Tried | None:
-        """Train and score; None where training was interrupted."""
+        """Train and score; None if training was interrupted."""
         name = spelled(plain(settings))
         progress.begin(name)
         data, held_out = self._encoded(settings)
         crf = self._estimator(settings)
-        records: list[Record] = []
 
         def follow(record: Record) -> bool:
-            records.append(record)
             progress.tell(name, point_of(record, record.seconds))
             return stopped()
 
         begun = time.perf_counter()
         training = crf._training()
         start = self.path.start(_encoding(settings), settings) if training.holds_all(data) else None
-        told = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
-        crf._store(training.run(self.train[0], None, shared=data, start=start, **told))
+        options = {"sample_weight": self.sample_weight, "control": {"callbacks": (follow,)}}
+        crf._store(training.run(self.train[0], None, shared=data, start=start, **options))
         if stopped() and not crf.converged_:
             return None
         seconds = time.perf_counter() - begun
-        row = _row(plain(settings), crf, held_out, records, seconds)
+        row = _row(plain(settings), crf, held_out, seconds)
         self._keep(settings, row, np.array(crf.weights_))
         progress.finish(row)
         return row
@@ -226,15 +224,15 @@ class Search:
         return {**self.path.state(), "best": self._best[2]}
 
     def _restore(self, trained: list[Settings], state: dict[str, Any]) -> None:
-        """Go on from rows that an earlier search finished."""
+        """Continue from the rows of an earlier search."""
         if not trained or not state:
             return
-        best = max(range(len(self.rows)), key=lambda place: self.rows[place].score)
+        best = max(range(len(self.rows)), key=lambda number: self.rows[number].score)
         self._best = trained[best], self.rows[best], state["best"]
         self.path.restore([(_encoding(settings), settings) for settings in trained], state)
 
     def _known(self, first: Settings) -> Iterator[Settings]:
-        """Places with values that are told: each value or end of a dimension, the others as at the first."""
+        """Points with each listed value or end of one dimension, otherwise equal to the first point."""
         for dimension in self.space:
             for value in dimension.known():
                 yield {**first, dimension.name: value}
@@ -256,17 +254,15 @@ def _encoding(settings: Settings) -> str:
     return repr({name: value for name, value in settings.items() if name in ENCODES})
 
 
-def _row(
-    settings: Settings, crf: ChainCRF, held_out: HeldOut, records: list[Record], seconds: float
-) -> Tried:
+def _row(settings: Settings, crf: ChainCRF, held_out: HeldOut, seconds: float) -> Tried:
     return Tried(
         settings,
         held_out(crf.weights_),
         float(crf.objective_value_),
         int(np.count_nonzero(crf.weights_)),
         len(crf.weights_),
-        len(records),
-        records[-1].evaluations if records else 1,
+        crf.n_iter_,
+        crf.training_log_[-1].evaluations if crf.training_log_ else 1,
         round(seconds, 3),
         crf.stop_reason_,
         bool(crf.converged_),

@@ -1,10 +1,10 @@
-"""What is searched over: settings by name, each between two ends or one of several values.
+"""The search space: settings by name, each between two ends or one of several values.
 
-    name                 a parameter of the estimator that is named in SEARCHED, e.g. templates
+    name                 a parameter of the estimator that is listed in SEARCHED, e.g. templates
     prior__setting       a setting of its prior, e.g. prior__variance; or in short, variance
 
-A place in the space has one coordinate from 0 to 1 per dimension, on a logarithmic scale where all values are
-greater than zero. Coordinates tell neighbours, and are what golden section narrows.
+A point of the space has one coordinate from 0 to 1 per dimension, on a logarithmic scale if all values are
+greater than zero. Coordinates define neighbours, and golden section search works on them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Between:
 
     Parameters
     ----------
-    first, last : the ends; a search goes from first to last, so begin with the strong penalty
+    first, last : the ends; a search goes from first to last, so start with the strong penalty
 
     >>> [round(value, 3) for value in Between(0.1, 1000).grid(5)]
     [0.1, 1.0, 10.0, 100.0, 1000.0]
@@ -44,25 +44,25 @@ class Between:
     last: float
 
     def check(self, name: str) -> None:
-        """Refuse ends that make no sense."""
+        """Raise an InputError for invalid ends."""
         for end in (self.first, self.last):
             if not isinstance(end, Real) or isinstance(end, bool) or not math.isfinite(end):
-                raise InputError(f"{name}: an end is {end!r}; give two finite numbers, e.g. 0.1 and 1000")
+                raise InputError(f"{name}: an end is {end!r}; pass two finite numbers, e.g. 0.1 and 1000")
         if self.first == self.last:
             raise InputError(f"{name}: both ends are {self.first:g}; there is nothing between them")
 
     @property
     def logarithmic(self) -> bool:
-        """Do equal steps multiply."""
+        """Whether the scale is logarithmic."""
         return min(self.first, self.last) > 0
 
-    def at(self, place: float) -> float:
+    def at(self, coordinate: float) -> float:
         """The value at a coordinate from 0 to 1."""
-        if place in (0.0, 1.0):
-            return float(self.last if place else self.first)  # the ends without rounding
+        if coordinate in (0.0, 1.0):
+            return float(self.last if coordinate else self.first)  # the ends without rounding
         if self.logarithmic:
-            return float(self.first * math.exp(place * math.log(self.last / self.first)))
-        return float(self.first + place * (self.last - self.first))
+            return float(self.first * math.exp(coordinate * math.log(self.last / self.first)))
+        return float(self.first + coordinate * (self.last - self.first))
 
     def place(self, value: float) -> float:
         """The coordinate of a value."""
@@ -71,33 +71,33 @@ class Between:
         return (value - self.first) / (self.last - self.first)
 
     def grid(self, points: int) -> list[float]:
-        """So many values, both ends among them."""
+        """``points`` values, both ends included."""
         return [self.at(i / (points - 1)) for i in range(points)] if points > 1 else [self.at(0.0)]
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One thing that is searched over; ``name`` is in full."""
+    """One dimension of the space; ``name`` is the full name."""
 
     name: str
     values: Between | tuple[Any, ...]
 
     @property
     def encodes(self) -> bool:
-        """Does each value need an encoding of its own."""
+        """Whether each value needs a separate encoding."""
         return self.name in ENCODES
 
     def known(self) -> tuple[Any, ...]:
         """The values, or the ends between which they lie."""
-        given = self.values
-        return (given.first, given.last) if isinstance(given, Between) else given
+        values = self.values
+        return (values.first, values.last) if isinstance(values, Between) else values
 
     def grid(self, points: int) -> Sequence[Any]:
-        """The values that a grid has."""
+        """The values of a grid."""
         return self.values.grid(points) if isinstance(self.values, Between) else self.values
 
     def place(self, value: Any) -> float:
-        """The coordinate of a value; of values that are no numbers, their place in the list."""
+        """The coordinate of a value; the position in the list for values that are not numbers."""
         scale = self._scale
         return scale.place(value) if scale is not None else float(self.known().index(value))
 
@@ -109,10 +109,10 @@ class Dimension:
 
 
 def make_space(crf: ChainCRF, over: Mapping[str, Any]) -> tuple[Dimension, ...]:
-    """The dimensions, those that encode first; names and values that make no sense are refused."""
+    """The dimensions, those that encode first; invalid names and values raise an InputError."""
     if not isinstance(over, Mapping) or not over:
-        raise InputError("over says nothing to search; write e.g. over={'variance': fc.Between(0.1, 1000)}")
-    dimensions = [Dimension(_full_name(crf, name), _values(name, given)) for name, given in over.items()]
+        raise InputError("over has nothing to search over; write e.g. over={'variance': fc.Between(0.1, 1000)}")
+    dimensions = [Dimension(_full_name(crf, name), _values(name, values)) for name, values in over.items()]
     names = [dimension.name for dimension in dimensions]
     for name in names:
         if names.count(name) > 1:
@@ -126,29 +126,29 @@ def read_over(texts: Iterable[str]) -> dict[str, Any]:
     >>> read_over(["variance=0.1..1000", "min_count=1,2"])
     {'variance': Between(first=0.1, last=1000), 'min_count': [1, 2]}
     """
-    found: dict[str, Any] = {}
+    over: dict[str, Any] = {}
     for text in texts:
         name, equals, values = text.partition("=")
         if not (name and equals and values):
             raise InputError(f"{text!r}: write NAME=FIRST..LAST or NAME=VALUE,VALUE, e.g. variance=0.1..1000")
-        if name in found:
+        if name in over:
             raise InputError(f"{text!r}: {name} is there twice; leave one out")
         first, dots, last = values.partition("..")
         ends = Between(read_value(first), read_value(last))
-        found[name] = ends if dots else [read_value(value) for value in values.split(",")]
-    return found
+        over[name] = ends if dots else [read_value(value) for value in values.split(",")]
+    return over
 
 
 def applied(crf: ChainCRF, settings: Settings) -> ChainCRF:
-    """A fresh estimator with these settings."""
+    """A new estimator with these settings."""
     made = type(crf)(**crf.get_params())
     made.set_params(**{name: value for name, value in settings.items() if not name.startswith(PRIOR)})
-    told = {name.removeprefix(PRIOR): value for name, value in settings.items() if name.startswith(PRIOR)}
-    return made.set_params(prior=_with(_prior(made), told))
+    of_prior = {name.removeprefix(PRIOR): value for name, value in settings.items() if name.startswith(PRIOR)}
+    return made.set_params(prior=_with(_prior(made), of_prior))
 
 
 def plain(settings: Settings) -> dict[str, Any]:
-    """Settings as JSON can hold them: numbers and texts as they are, objects as they are shown."""
+    """Settings for JSON: numbers and texts unchanged, objects by their repr."""
     return {
         name: value if isinstance(value, (str, int, float)) else repr(value)
         for name, value in settings.items()
@@ -163,20 +163,20 @@ def spelled(settings: Settings) -> str:
     )
 
 
-def _values(name: str, given: Any) -> Between | tuple[Any, ...]:
-    if isinstance(given, Between):
-        given.check(name)
-        return given
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InputError(f"{name}: {given!r} is no range; give fc.Between(first, last) or a list of values")
-    values = tuple(given)
-    if not values:
-        raise InputError(f"{name}: the list of values is empty; give at least one")
+def _values(name: str, values: Any) -> Between | tuple[Any, ...]:
+    if isinstance(values, Between):
+        values.check(name)
+        return values
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputError(f"{name}: {values!r} is no range; pass fc.Between(first, last) or a list of values")
+    listed = tuple(values)
+    if not listed:
+        raise InputError(f"{name}: the list of values is empty; pass at least one")
     if any(
-        plain({"": value}) in [plain({"": other}) for other in values[:i]] for i, value in enumerate(values)
+        plain({"": value}) in [plain({"": other}) for other in listed[:i]] for i, value in enumerate(listed)
     ):
         raise InputError(f"{name}: a value is there twice; leave one out")
-    return values
+    return listed
 
 
 def _full_name(crf: ChainCRF, name: str) -> str:
@@ -186,17 +186,17 @@ def _full_name(crf: ChainCRF, name: str) -> str:
     known = [field.name for field in fields(_prior(crf))]
     if setting not in known:
         has = ", ".join([*known, *SEARCHED])
-        raise InputError(f"{name!r} is nothing to search over; with this model there are {has}")
+        raise InputError(f"{name!r} cannot be searched over; with this model choose from {has}")
     return PRIOR + setting
 
 
-def _with(prior: Prior, told: Settings) -> Prior:
+def _with(prior: Prior, settings: Settings) -> Prior:
     known = [field.name for field in fields(prior)]
-    for name in told:
+    for name in settings:
         if name not in known:
             has = ", ".join(known) or "none"
             raise InputError(f"{type(prior).__name__} has no {name} to search over; its settings: {has}")
-    return replace(prior, **told)
+    return replace(prior, **settings)
 
 
 def _prior(crf: ChainCRF) -> Prior:

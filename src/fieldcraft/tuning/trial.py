@@ -1,8 +1,8 @@
 """One entry of a bake-off, trained on the design that all share.
 
-The clock starts when the design is there. It stands still while held-out data is scored, so that seconds are
-those of training alone; laying the design out as an optimiser needs it is part of training.
-Memory is the highest resident set since the start minus what was resident then (Linux; None elsewhere).
+The clock starts when the design is built. It is stopped while held-out data is scored, so that seconds are
+those of training alone; converting the design to the layout of an optimiser is part of training.
+Memory is the peak resident set size minus that at the start (Linux; None elsewhere).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fieldcraft.tuning.bake_off_entry import Entry
 
 
 class Point(NamedTuple):
-    """Where a training stood after an iteration; the gap is a fraction of the objective."""
+    """The state of a training after an iteration; the gap is a fraction of the objective."""
 
     iteration: int
     seconds: float
@@ -35,13 +35,13 @@ class Point(NamedTuple):
 
 
 def point_of(record: Record, seconds: float) -> Point:
-    """What a record tells."""
+    """The point of a record."""
     gap = None if record.gap is None or not record.objective else record.gap / abs(record.objective)
     return Point(record.iteration, seconds, record.objective, gap, record.held_out)
 
 
 class Finish(NamedTuple):
-    """What a training left behind."""
+    """The result of a training."""
 
     points: list[Point]
     value: float
@@ -57,10 +57,10 @@ class Finish(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What all entries of a bake-off share."""
+    """The data and settings that all entries of a bake-off share."""
 
     crf: ChainCRF
-    X: Any  # told for the sequences' weights alone
+    X: Any  # for the weights of the sequences only
     data: SharedDesign
     held_out: HeldOut
     sample_weight: Any
@@ -68,12 +68,12 @@ class Task(NamedTuple):
 
 
 class Clock:
-    """Follows one training as its callback: counts its seconds, tells its points, ends it in time."""
+    """A callback of one training: measures its time, reports its points, enforces the time limit."""
 
     def __init__(self, task: Task, tell: Callable[[Point], Any], stopped: Callable[[], bool]) -> None:
         self.task, self._tell, self._stopped = task, tell, stopped
         self.points: list[Point] = []
-        self.reason: str | None = None  # why the clock ended it
+        self.reason: str | None = None  # why the clock stopped it
         self.scoring = 0.0
         self.seconds = 0.0
         self.resident = _status("VmRSS")
@@ -81,7 +81,7 @@ class Clock:
         self.begun = time.perf_counter()
 
     def score(self, weights: NDArray[np.float64]) -> float:
-        """The held-out score, while the clock stands still."""
+        """The held-out score, while the clock is stopped."""
         begun = time.perf_counter()
         score = self.task.held_out(weights)
         self.scoring += time.perf_counter() - begun
@@ -99,7 +99,7 @@ class Clock:
         return self.reason is not None
 
     def end(self, reason: str) -> None:
-        """Training is over."""
+        """Training ended."""
         self.reason = self.reason or reason
         self.seconds = time.perf_counter() - self.begun - self.scoring
         peak = _status("VmHWM")
@@ -108,7 +108,7 @@ class Clock:
 
 
 def run_trial(entry: Entry, task: Task, tell: Callable[[Point], Any], stopped: Callable[[], bool]) -> Finish:
-    """Train one entry; ``tell`` hears of each iteration, and ``stopped`` says whether to end."""
+    """Train one entry; ``tell`` is called after each iteration, ``stopped`` returns whether to stop."""
     objective, optimiser, prior = entry.parts()
     crf = type(task.crf)(**task.crf.get_params())
     crf.set_params(objective=objective, optimiser=optimiser, prior=prior, verbose=False)
@@ -141,10 +141,10 @@ def run_trial(entry: Entry, task: Task, tell: Callable[[Point], Any], stopped: C
 
 
 def _status(field: str) -> float | None:
-    """A line of what Linux tells of this process, in MB."""
+    """A field of /proc/self/status, in MB."""
     try:
         with open("/proc/self/status", encoding="ascii") as file:
-            found = re.search(rf"{field}:\s+(\d+) kB", file.read())
+            match = re.search(rf"{field}:\s+(\d+) kB", file.read())
     except OSError:
         return None
-    return float(found[1]) / 1024 if found else None
+    return float(match[1]) / 1024 if match else None

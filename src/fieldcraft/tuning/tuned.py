@@ -1,4 +1,4 @@
-"""What a search found: a row per place, as text, as plain values, as a picture; and the best model."""
+"""The result of a search: a row per point, as text, as plain values, as a plot; and the best model."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ HEAD = ["settings", "score", "value", "active", "features", "iterations", "secon
 
 @dataclass(frozen=True)
 class Tried:
-    """One place of the space.
+    """One point of the space.
 
     Parameters
     ----------
-    settings : its settings by full name; objects as they are shown
-    score : of the model on the held-out data
-    value : the objective, prior included, that was reached
-    active, features : weights that are not zero; all
+    settings : its settings by full name; objects by their repr
+    score : on the held-out data
+    value : final value of the objective, prior included
+    active, features : number of weights that are not zero, and of all
     iterations, evaluations, seconds : of training alone
-    reason, converged : how it ended
+    reason, converged : how training ended
     """
 
     settings: dict[str, Any]
@@ -46,7 +46,7 @@ class Tried:
 
     @property
     def error(self) -> None:
-        """None: a place that fails ends the search."""
+        """None: a point that fails stops the search."""
         return None
 
 
@@ -56,12 +56,12 @@ class Tuning:
 
     Parameters
     ----------
-    metric : of the scores
-    method : that chose the places
-    sequences, tokens : trained on
-    rows : a row per place that was finished
-    model : the estimator with the best held-out score, trained; None where nothing was finished
-    interrupted : did Ctrl-C end the search
+    metric : name of the metric
+    method : name of the search method
+    sequences, tokens : size of the training data
+    rows : a row per finished point
+    model : the estimator with the best held-out score, trained; None if no point was finished
+    interrupted : whether Ctrl-C stopped the search
     """
 
     metric: str
@@ -74,7 +74,7 @@ class Tuning:
 
     @property
     def best(self) -> Tried | None:
-        """The row with the best held-out score; of equal ones the first."""
+        """The row with the best held-out score; the first of equal ones."""
         return max(self.rows, key=lambda row: row.score, default=None)
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Tuning:
         return {**facts, "rows": [asdict(row) for row in self.rows]}
 
     def plot(self, path: Any) -> None:
-        """Draw score and active weights against what was searched into a PNG (or what matplotlib knows)."""
+        """Draw score and active weights into a PNG (or any format of matplotlib)."""
         from fieldcraft.tuning.curves import draw_curve
 
         draw_curve(self, path)

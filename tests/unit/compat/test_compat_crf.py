@@ -136,7 +136,7 @@ def test_trainer_class_of_ones_own() -> None:
 
     CRF(max_iterations=4, verbose=True, trainer_cls=Watching).fit(X, Y)
     assert seen == [1, 2, 3, 4]
-    with pytest.raises(InputError, match="give a subclass"):
+    with pytest.raises(InputError, match="pass a subclass"):
         CRF(trainer_cls=int).fit(X, Y)  # type: ignore[arg-type]
 
 
@@ -248,7 +248,7 @@ def test_zero_values_support_features() -> None:
         ({"algorithm": "adam"}, "algorithm='adam' is not known; choose one of lbfgs, l2sgd"),
         ({"c1": -1.0}, "c1 is -1.0; it must be a number, zero or greater"),
         ({"c2": float("nan")}, "c2 is nan"),
-        ({"c2": "strong"}, "c2 is 'strong'; give a number such as 1.0"),
+        ({"c2": "strong"}, "c2 is 'strong'; pass a number such as 1.0"),
         ({"pa_type": 1}, "pa_type is no parameter of algorithm='lbfgs'; leave it out"),
         ({"linesearch": "Golden"}, "linesearch is 'Golden'; it must be one of MoreThuente"),
         ({"num_memories": 0}, "memory is 0"),

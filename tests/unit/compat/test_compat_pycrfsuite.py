@@ -191,7 +191,7 @@ def test_clear() -> None:
         (lambda t: t.set("c3", 1), "lbfgs has no parameter 'c3'"),
         (lambda t: t.get("c3"), "lbfgs has no parameter 'c3'"),
         (lambda t: t.help("c3"), "it has feature.minfreq"),
-        (lambda t: t.set("c1", "much"), "c1 is 'much'; give a number"),
+        (lambda t: t.set("c1", "much"), "c1 is 'much'; pass a number"),
         (lambda t: t.set("feature.possible_states", "yes"), "feature.possible_states is 'yes'"),
         (lambda t: t.select("newton"), "algorithm='newton' is not known"),
         (lambda t: t.select("lbfgs", "crf2d"), "type='crf2d'"),

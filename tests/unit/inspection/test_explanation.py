@@ -202,7 +202,7 @@ def test_refusals(arguments: dict[str, Any], words: str) -> None:
 
 def test_a_corpus_is_not_a_sequence() -> None:
     crf = fitted("corpus")
-    with pytest.raises(InputError, match=r"give one: corpus\[0\]"):
+    with pytest.raises(InputError, match=r"pass one: corpus\[0\]"):
         crf.explain(asked("corpus"))
 
 

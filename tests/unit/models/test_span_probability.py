@@ -63,7 +63,7 @@ def test_spans_may_be_spans_or_tuples() -> None:
 
 @pytest.mark.parametrize(("kind", "known"), [("iob2", "A, B"), ("plain", "D, N, V")])
 def test_an_unknown_type_is_refused(kind: str, known: str) -> None:
-    with pytest.raises(FieldcraftError, match=f"'Z'.* the model knows no such label; it knows {known}"):
+    with pytest.raises(FieldcraftError, match=f"'Z'.* the model has no such label; it has {known}"):
         model(LABELS[kind]).span_probability(batch(lengths=(3,)), [[(0, 2, "Z")]])
 
 

@@ -194,7 +194,7 @@ def test_refused_strings(strings, text):
 
 
 def test_to_sequence_must_keep_every_word():
-    with pytest.raises(FieldcraftError, match="string 1: to_sequence gave 1 tokens for 2 words"):
+    with pytest.raises(FieldcraftError, match="string 1: to_sequence returned 1 tokens for 2 words"):
         parser().predict_text(["a", "a b"], to_sequence=lambda words: words[:1])
 
 

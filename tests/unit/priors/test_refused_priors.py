@@ -58,7 +58,7 @@ FREE: dict[str, Any] = {
 @pytest.mark.parametrize("name", FREE)
 @pytest.mark.parametrize("features", ["all", "all_states"])
 def test_unsupported_features_without_penalty(name: str, features: str) -> None:
-    with pytest.raises(FieldcraftError, match="would run to minus infinity; give them a finite variance"):
+    with pytest.raises(FieldcraftError, match="would run to minus infinity; pass a finite variance"):
         ChainCRF(prior=FREE[name], features=features).fit(X, Y)
 
 

@@ -146,7 +146,7 @@ def test_interrupt_leaves_the_rounds_so_far(corpus: Any, monkeypatch: pytest.Mon
         ({"prior": Gaussian(groups.times_count(1.0))}, {}, "one variance or one per group"),
         ({"prior": Gaussian(variance=-1.0)}, {}, "variance is -1"),
         ({"objective": "pseudo_likelihood"}, {}, "needs objective='likelihood'"),
-        ({"features": "selected"}, {}, "does not go with features='selected'"),
+        ({"features": "selected"}, {}, "does not support features='selected'"),
         ({}, {"rounds": 0}, "rounds is 0; it must be a whole number, at least 1"),
         ({}, {"tolerance": 0.0}, "tolerance is 0.0; it must be greater than 0"),
         ({}, {"sample_weight": [1.0]}, "sample_weight has shape"),

@@ -166,9 +166,9 @@ def test_settings_in_words() -> None:
         ({"variance": fc.Between(1, 1)}, "both ends"),
         ({"variance": fc.Between(1, float("inf"))}, "finite"),
         ({"variance": fc.Between("a", 2)}, "finite"),  # type: ignore[arg-type]
-        ({"varience": [1]}, "'varience' is nothing to search over; .*variance, mean, templates"),
-        ({"optimiser__memory": [1]}, "nothing to search over"),
-        ({"n_jobs": [1, 2]}, "nothing to search over"),
+        ({"varience": [1]}, "'varience' cannot be searched over; .*variance, mean, templates"),
+        ({"optimiser__memory": [1]}, "cannot be searched over"),
+        ({"n_jobs": [1, 2]}, "cannot be searched over"),
     ],
 )
 def test_spaces_that_make_no_sense(over: Any, part: str) -> None:

@@ -244,7 +244,7 @@ def test_optimisers_that_begin_at_their_own_place() -> None:
     [
         ({"over": {}}, "nothing to search"),
         ({"over": {"variance": []}}, "empty"),
-        ({"over": {"strength": [1]}}, "'strength' is nothing to search over"),
+        ({"over": {"strength": [1]}}, "'strength' cannot be searched over"),
         ({"over": {"variance": [1.0, -1.0]}}, r"variance is -1"),
         ({"over": {"variance": fc.Between(-1, 10)}}, r"variance is -1"),
         ({"over": {"variance": [1.0], "min_count": [1, 99]}}, None),

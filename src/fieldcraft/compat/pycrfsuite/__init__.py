@@ -1,6 +1,6 @@
 """python-crfsuite's classes: ``from fieldcraft.compat import pycrfsuite`` in place of ``import pycrfsuite``.
 
-Model files are fieldcraft's own.
+Model files are in fieldcraft's format.
 """
 
 from fieldcraft.compat.pycrfsuite.dump import ParsedDump

@@ -13,11 +13,11 @@ from fieldcraft.models.chain import ChainCRF
 
 @dataclass(frozen=True)
 class ParsedDump:
-    """What is inside a model; features and attributes whose weights are all zero are left out.
+    """The content of a model, without features and attributes whose weights are all zero.
 
     Parameters
     ----------
-    header : size in bytes and numbers of things, as text
+    header : size in bytes and counts, as text
     labels, attributes : name -> number, as text
     transitions : (label before, label) -> weight
     state_features : (attribute, label) -> weight
@@ -30,7 +30,7 @@ class ParsedDump:
     state_features: dict[tuple[str, str], float]
 
     def text(self) -> str:
-        """All of it in the layout of CRFsuite's dump."""
+        """Everything in the layout of CRFsuite's dump."""
         blocks = [
             _block("FILEHEADER", [f"{name}: {value}" for name, value in self.header.items()]),
             _block("LABELS", [f"{number:>5}: {name}" for name, number in self.labels.items()]),
@@ -47,12 +47,12 @@ def describe(crf: ChainCRF) -> ParsedDump:
     active = crf.weights_ != 0.0
     plain = active & (index.attribute < 0)
     states = active & (index.previous < 0) & (index.attribute >= 0)
-    used, place = np.unique(index.attribute[states], return_inverse=True)
+    used, position = np.unique(index.attribute[states], return_inverse=True)
     attributes = crf.encoder_.attribute_text(used.tolist())
     transitions = zip(
         index.previous[plain].tolist(), index.label[plain].tolist(), crf.weights_[plain].tolist()
     )
-    features = zip(place.tolist(), index.label[states].tolist(), crf.weights_[states].tolist())
+    features = zip(position.tolist(), index.label[states].tolist(), crf.weights_[states].tolist())
     header = {
         "size": size_in_bytes(crf),
         "type": "FOMC",

@@ -1,4 +1,4 @@
-"""Item sequences: the features of one sequence, as given and as attributes with values."""
+"""Item sequences: the features of one sequence, and their attributes with values."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class ItemSequence:
     """
 
     def __init__(self, pyseq: Iterable[Any]) -> None:
-        self._given = list_of_items(pyseq)
+        self._items = list_of_items(pyseq)
 
     def items(self) -> list[dict[str, float]]:
         """Per item its attributes with their values."""
-        return [dict(attributes(item)) for item in self._given]
+        return [dict(attributes(item)) for item in self._items]
 
     def __len__(self) -> int:
-        return len(self._given)
+        return len(self._items)
 
     def __repr__(self) -> str:
         return f"<ItemSequence of size {len(self)}>"
@@ -39,7 +39,7 @@ class ItemSequence:
 def list_of_items(pyseq: Iterable[Any]) -> list[Any]:
     """A sequence as a list; lists are not copied."""
     if isinstance(pyseq, ItemSequence):
-        return pyseq._given
+        return pyseq._items
     if isinstance(pyseq, (str, bytes, Mapping)) or not hasattr(pyseq, "__iter__"):
         raise InputError(f"xseq is a {type(pyseq).__name__}; it must be a list of items")
     return pyseq if isinstance(pyseq, list) else list(pyseq)
@@ -78,14 +78,14 @@ def zero_names(item: Any, prefix: str = "") -> Iterator[str]:
 def zero_support(
     X: Sequence[Sequence[Any]], y: Sequence[Sequence[str]]
 ) -> tuple[list[list[list[str]]], list[list[str]]]:
-    """One-token sequences that hold, label by label, the attributes seen with the value zero.
+    """One-token sequences, one per label, with the attributes that occur with the value zero.
 
-    To CRFsuite ``{"title": False}`` supports the feature (title, label), to fieldcraft it is nothing. Trained
-    with the weight zero, these sequences give such features their weight and change nothing else.
+    In CRFsuite ``{"title": False}`` supports the feature (title, label), in fieldcraft it does not. These
+    sequences, trained with the sample weight zero, add such features to the model and change nothing else.
     """
-    found: dict[str, dict[str, None]] = {}
+    seen: dict[str, dict[str, None]] = {}
     for items, labels in zip(X, y):
         for item, label in zip(items, labels):
             for name in zero_names(item):
-                found.setdefault(label, {})[name] = None
-    return [[list(names)] for names in found.values()], [[label] for label in found]
+                seen.setdefault(label, {})[name] = None
+    return [[list(names)] for names in seen.values()], [[label] for label in seen]

@@ -1,4 +1,4 @@
-"""What a training left behind, in the shape of python-crfsuite's log parser."""
+"""The log of a training, with the interface of python-crfsuite's log parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fieldcraft.optimisers.loop import Record
 
 
 class LabelScore(NamedTuple):
-    """Token counts and scores of one label on held-out data; None where nothing can be scored."""
+    """Token counts and scores of one label on held-out data; None if there is nothing to score."""
 
     match: int
     model: int
@@ -39,7 +39,7 @@ class TrainingLog:
         self.iterations: list[dict[str, Any]] = []
         self.log: list[str] = []
         self.events: list[tuple[str, int, int]] = []  # name, first and last line of ``log``
-        self._before = (0.0, 1)  # seconds and evaluations when the iteration began
+        self._before = (0.0, 1)  # seconds and evaluations at the start of the iteration
 
     @property
     def last_iteration(self) -> dict[str, Any] | None:
@@ -53,13 +53,13 @@ class TrainingLog:
         return "".join(self.log[start:end])
 
     def note(self, event: str, text: str) -> None:
-        """Keep an event with its text."""
+        """Store an event with its text."""
         lines = text.splitlines(keepends=True)
         self.events.append((event, len(self.log), len(self.log) + len(lines)))
         self.log += lines
 
     def add(self, record: Record, held_out: dict[str, Any]) -> dict[str, Any]:
-        """Keep an iteration."""
+        """Store an iteration."""
         seconds, evaluations = self._before
         self._before = (record.seconds, record.evaluations)
         self.iterations.append(
@@ -78,7 +78,7 @@ class TrainingLog:
 
 
 def iteration_text(info: dict[str, Any]) -> str:
-    """An iteration as CRFsuite's users know it."""
+    """An iteration in the format of CRFsuite."""
     lines = [
         f"***** Iteration #{info['num']} *****",
         f"Loss: {info['loss']:.6f}",
@@ -99,10 +99,10 @@ def iteration_text(info: dict[str, Any]) -> str:
 
 
 def held_out_scores(
-    names: Iterable[str], gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]
+    names: Iterable[str], gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]
 ) -> dict[str, Any]:
     """Scores by label, their averages over the labels ``names``, and both accuracies."""
-    pairs = [(list(a), list(b)) for a, b in zip(gold, found)]
+    pairs = [(list(a), list(b)) for a, b in zip(gold, predicted)]
     tokens = Counter((x, y) for a, b in pairs for x, y in zip(a, b))
     scores = {name: _label_score(name, tokens) for name in names}
     n_right = sum(count for (x, y), count in tokens.items() if x == y)

@@ -57,31 +57,31 @@ class Tagger:
 
     def _take(self, model: Any, where: str) -> contextlib.closing[Tagger]:
         if not isinstance(model, ChainCRF):
-            raise ModelFileError(f"{where} holds a {type(model).__name__}; a chain is needed")
+            raise ModelFileError(f"{where} has a {type(model).__name__}; a chain is needed")
         self.close()
         self._crf = model
         return contextlib.closing(self)
 
     def close(self) -> None:
-        """Let the model go."""
+        """Release the model."""
         self._crf = self._info = None
         self.set([])
 
     @property
     def crf_(self) -> ChainCRF:
-        """The model itself, with all that it can do."""
+        """The ChainCRF."""
         if self._crf is None:
             raise InputError("the tagger has no model; call open(path) first")
         return self._crf
 
-    # -- answers ----------------------------------------------------------------------------------
+    # -- predictions ------------------------------------------------------------------------------
 
     def labels(self) -> list[str]:
-        """The labels that the model knows, sorted."""
+        """The labels of the model, sorted."""
         return [str(name) for name in self.crf_.classes_]
 
     def set(self, xseq: Iterable[Any]) -> None:
-        """Make this the current sequence, which ``tag``, ``probability`` and ``marginal`` speak of."""
+        """Set the current sequence, which ``tag``, ``probability`` and ``marginal`` refer to."""
         self._items, self._marginals = list_of_items(xseq), None
 
     def tag(self, xseq: Iterable[Any] | None = None) -> list[str]:
@@ -99,14 +99,14 @@ class Tagger:
         """Probability of the label ``y`` at a position of the current sequence."""
         names = self.labels()
         if y not in names:
-            raise InputError(f"label {y!r} is unknown to the model; it knows {', '.join(names)}")
+            raise InputError(f"label {y!r} is unknown to the model; it has {', '.join(names)}")
         if not 0 <= pos < len(self._items):
-            raise InputError(f"position {pos} in a sequence of {len(self._items)}; positions begin with 0")
+            raise InputError(f"position {pos} in a sequence of {len(self._items)}; positions start at 0")
         if self._marginals is None:
             self._marginals = self.crf_.predict_proba([self._items])[0]
         return float(self._marginals[pos, names.index(y)])
 
-    # -- insight ----------------------------------------------------------------------------------
+    # -- content ----------------------------------------------------------------------------------
 
     def info(self) -> ParsedDump:
         """Labels, attributes and weights as dicts."""

@@ -1,7 +1,7 @@
-"""Trainer: sequences are appended one by one, ``train`` learns from them and writes a model file.
+"""Trainer: sequences are appended one by one, ``train`` trains on them and writes a model file.
 
 Events go to ``message`` as text, in this order: start, featgen_end, prepared, iteration (each),
-optimization_end, end. A verbose trainer hands them on to its hooks ``on_start`` … ``on_end``, which print.
+optimization_end, end. A verbose trainer passes them to its hooks ``on_start`` … ``on_end``, which print.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Trainer:
     # -- data -------------------------------------------------------------------------------------
 
     def append(self, xseq: Iterable[Any], yseq: Iterable[str], group: int = 0) -> None:
-        """Add a sequence of items with its labels; ``group`` serves to hold it out in ``train``."""
+        """Add a sequence of items with its labels; ``train`` can hold out a ``group``."""
         labels = check_labels(1, [yseq])[0]
         items = list_of_items(xseq)
         if len(items) != len(labels):
@@ -82,13 +82,13 @@ class Trainer:
         self._instances.append(Instance(items, list(labels), int(group)))
 
     def clear(self) -> None:
-        """Forget all sequences."""
+        """Remove all sequences."""
         self._instances = []
 
     # -- parameters -------------------------------------------------------------------------------
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
-        """Choose the algorithm; values of parameters go back to its defaults."""
+        """Choose the algorithm and reset the parameters to its defaults."""
         if type != "crf1d":
             raise InputError(f"type={type!r}; the only model is 'crf1d', the chain")
         self.algorithm = resolve_algorithm(algorithm)
@@ -116,13 +116,13 @@ class Trainer:
         return {name: self.get(name) for name in self.params()}
 
     def help(self, name: str) -> str:
-        """What a parameter means."""
+        """The meaning of a parameter."""
         return find_parameter(self.algorithm, name).help
 
     # -- training ---------------------------------------------------------------------------------
 
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
-        """Learn from the sequences and write the model to a file.
+        """Train on the sequences and write the model to a file.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class Trainer:
         crf.metric = "auto"
 
     def _note_features(self, index: FeatureIndex) -> None:
-        """Called with the feature index when it is laid; masks nothing."""
+        """Called with the feature index; masks nothing."""
         assert self.logparser is not None
         log = self.logparser
         log.featgen_num_features, log.featgen_percent = len(index), 100
@@ -181,7 +181,7 @@ class Trainer:
         self._emit("prepared", f"{ALGORITHMS[self.algorithm].title}\n{self._shown('')}\n")
 
     def _shown(self, prefix: str) -> str:
-        """Values of the parameters whose names begin so, or of all but the features' for ''."""
+        """Values of the parameters of features, or of all others for ''."""
         chosen = [n for n in self.params() if n.startswith("feature.") == bool(prefix)]
         return "".join(f"{name}: {self.get(name)}\n" for name in chosen)
 
@@ -193,7 +193,7 @@ class Trainer:
         self.message(text)
 
     def message(self, message: str) -> None:
-        """Receives the text of every event; a verbose trainer hands it on to the event's hook."""
+        """Receives the text of every event; a verbose trainer passes it to the hook of the event."""
         if not self.verbose or self.logparser is None:
             return
         event = self.logparser.events[-1][0]
@@ -201,14 +201,14 @@ class Trainer:
         getattr(self, f"on_{event}")(message, *more)
 
     def on_start(self, log: str) -> None:
-        """Training begins."""
+        """Training starts."""
         print(log, end="")
 
     def on_featgen_progress(self, log: str, percent: int) -> None:
-        """Never called: features are laid in one go."""
+        """Never called: features are generated in one step."""
 
     def on_featgen_end(self, log: str) -> None:
-        """The features are known."""
+        """The features are generated."""
         print(log, end="")
 
     def on_prepared(self, log: str) -> None:
@@ -216,7 +216,7 @@ class Trainer:
         print(log, end="")
 
     def on_prepare_error(self, log: str) -> None:
-        """Never called: what is wrong is raised as an error."""
+        """Never called: errors are raised."""
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:  # noqa: ARG002
         """An iteration ended; ``info`` is its entry in ``logparser.iterations``."""
@@ -232,15 +232,15 @@ class Trainer:
 
 
 class HeldOut:
-    """Scores predictions on held-out data and remembers the latest scores."""
+    """Scores predictions on held-out data and stores the latest scores."""
 
     def __init__(self, y: Sequence[Sequence[str]], y_dev: Sequence[Sequence[str]]) -> None:
         self._names = dict.fromkeys(label for labels in [*y, *y_dev] for label in labels)
         self.latest: dict[str, Any] = {}
 
-    def score(self, gold: Any, found: Any) -> float:
-        """Token accuracy; everything else is in ``latest``."""
-        self.latest = held_out_scores(self._names, gold, found)
+    def score(self, gold: Any, predicted: Any) -> float:
+        """Token accuracy; all scores are in ``latest``."""
+        self.latest = held_out_scores(self._names, gold, predicted)
         return float(self.latest["item_accuracy_float"])
 
 
