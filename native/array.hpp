@@ -83,7 +83,7 @@ class Array {
   const T* data_ = nullptr;
   size_t size_ = 0;
   std::vector<T> own_;
-  std::shared_ptr<const void> keeper_;  // null: own_ holds the elements
+  std::shared_ptr<const void> keeper_;  // null: the elements are in own_
 };
 
 }  // namespace fieldcraft

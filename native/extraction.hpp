@@ -11,7 +11,7 @@
 //
 // The attribute of template k at token t is then one array element: table[k][value of node at t + offset].
 // An attribute is (template, value id); new ones get ids in the order token by token, template by template.
-// Value -1: a predicate that does not hold, or (frozen) a value never seen; it makes no attribute.
+// Value -1: a predicate that is false, or (frozen) a value never seen; it makes no attribute.
 //
 // Layout of a sequence of n tokens: values[node][R + p] for p in -R .. n-1+R.
 // Hazard: growing is for one thread with nobody reading; frozen encoding is const and for any number.
@@ -68,7 +68,7 @@ struct Plan {
   std::vector<TemplatePlan> templates;
 };
 
-// Strings whose value only Python can tell: stream, and per string its row in the stream's map.
+// Strings whose value must be computed in Python: stream, and per string its row in the stream's map.
 struct Pending {
   size_t stream;
   std::vector<size_t> rows;
