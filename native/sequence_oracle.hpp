@@ -49,7 +49,7 @@ class SequenceOracle {
       : layout_(&layout), observed_(layout.observed()) {}
 
   // Sequence i at scale * weights, of which `edges` are the label pairs; gold [T] and allowed [T, S] as the
-  // caller needs them. The chain is valid until the next call, which replaces its weights and edges.
+  // caller needs them. The weights, and the edges that depend on the input, are those of the last call.
   Chain chain(int64_t i, const WeightView& weights, double scale, const Edges& edges, const int32_t* gold,
               const uint8_t* allowed);
 
