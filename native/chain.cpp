@@ -212,7 +212,7 @@ void SequencePass::marginals(double weight, double* out, double* products, const
 }
 
 // After the scaled backward recursion, if that was possible. Suffix sums of states that cannot be reached may
-// have outgrown the numbers (see chain.hpp): then all is done over in log space.
+// overflow (see chain.hpp): then all is computed again in log space.
 void SequencePass::conclude(double weight, double* out, double* products, const Sink& sink, bool every) {
   const size_t n = static_cast<size_t>(T_) * P_;
   pairs_.reserve(static_cast<size_t>(S_) * P_);

@@ -14,7 +14,7 @@
 // Value -1: a predicate that is false, or (frozen) a value never seen; it makes no attribute.
 //
 // Layout of a sequence of n tokens: values[node][R + p] for p in -R .. n-1+R.
-// Hazard: growing is for one thread with nobody reading; frozen encoding is const and for any number.
+// Hazard: growing is for one thread, without readers; frozen encoding is const and for any number.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,15 @@ enum class Outside { boundary, nothing, given };
 struct StreamPlan {
   Source source = Source::column;
   int column = -1;
-  bool identity = false;        // the column's own strings: no table of values, no map
-  bool native = false;          // all steps are known here; else Python evaluates every string
+  bool identity = false;        // the strings of the column: no table of values, no map
+  bool native = false;          // all steps are native; else Python evaluates every string
   std::vector<WordStep> steps;  // applied to strings of ASCII
   std::shared_ptr<const Gazetteer> gazetteer;
   MatchRule rule = MatchRule::longest;
   bool positions = false;       // gazetteer: B, I, L, U instead of plain membership
   std::optional<int> absolute;  // the token that every position looks at; negative: from the end
   Outside outside = Outside::boundary;
-  std::vector<std::string> given;  // [2R] values outside, for Outside::given
+  std::vector<std::string> given;  // [2R] values outside the sequence, for Outside::given
 };
 
 struct PairPlan {

@@ -1,4 +1,4 @@
-// Which features does a corpus support, and how often: the rows of the feature index.
+// The features that occur in a corpus, and how often: the rows of the feature index.
 //
 // Order: pairs without attribute first (by previous, then current label), then attribute by attribute in
 // order of id; within an attribute by label configuration. Attributes have node features (attribute, label)

@@ -8,7 +8,7 @@
 //
 // All three may lie in a mapped model file, ready to use.
 //
-// A lookup on a table that nobody grows is a pure read: any number of threads may do it at once.
+// A lookup on a table that is not growing is a pure read: any number of threads may do it at once.
 // Hazard: growing invalidates views returned by key().
 #pragma once
 

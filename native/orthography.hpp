@@ -1,4 +1,4 @@
-// What a word looks like: functions from an ASCII string to a value, or to nothing.
+// Spelling of words: functions from an ASCII string to a value, or to nothing.
 //
 // A function returns true and writes its value to `out`, or returns false: the predicate is false
 // and makes no attribute. A predicate that is true writes the empty value. These are fast versions
