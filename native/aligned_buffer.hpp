@@ -17,8 +17,7 @@ constexpr int kMaxWidth = 8;  // doubles in the widest vector of any level
 
 inline int padded(int n) { return (n + kMaxWidth - 1) / kMaxWidth * kMaxWidth; }
 
-// Hands freed memory back to the system: building a problem leaves large holes behind that training never
-// fills.
+// Returns freed memory to the system: building a problem frees much that training does not reuse.
 inline void release_free_memory() {
 #ifdef __GLIBC__
   malloc_trim(0);

@@ -1,7 +1,7 @@
-// An array that owns its memory, or looks at someone else's: a model file that is mapped.
+// An array that owns its memory, or is a view of other memory, such as a mapped model file.
 //
-// Reading is the same either way. What is looked at is copied when it is first changed, so a mapped table can
-// still grow.
+// Reading is the same either way. A view is copied when it is first changed, so a mapped table can still
+// grow.
 #pragma once
 
 #include <cstddef>
@@ -83,7 +83,7 @@ class Array {
   const T* data_ = nullptr;
   size_t size_ = 0;
   std::vector<T> own_;
-  std::shared_ptr<const void> keeper_;  // null: own_ holds the elements
+  std::shared_ptr<const void> keeper_;  // null: the elements are in own_
 };
 
 }  // namespace fieldcraft

@@ -1,12 +1,12 @@
-// One deliberate fault per kernel, to prove that the laws would notice a real one.
+// One deliberate fault per kernel, to check that the tests in tests/laws would notice a real one.
 //
-//   CANARY(NAME, value)            value * (1 + 1e-6)   when NAME sings, else value
-//   CANARY_BY(NAME, value, factor) value * factor       for places where 1e-6 drowns in chance (samples)
+//   CANARY(NAME, value)            value * (1 + 1e-6)   when NAME is active, else value
+//   CANARY_BY(NAME, value, factor) value * factor       where 1e-6 is within the sampling error
 //   CANARY_ELSEWHERE(NAME, value)  value * (1 + 1e-6)   on threads other than the one that loaded the core
 //
 // In the ordinary build all are `value` and leave no instruction behind. In the second build
-// (cmake -DFIELDCRAFT_CANARY=RUNTIME, done by tests/laws/test_canary.py) a name sings when the environment
-// holds FIELDCRAFT_CANARY=NAME; each place looks once. One build thus serves every name.
+// (cmake -DFIELDCRAFT_CANARY=RUNTIME, done by tests/laws/test_canary.py) a name is active when the
+// environment variable FIELDCRAFT_CANARY is NAME; it is read once per use. One build thus serves every name.
 //
 // `value` is a float, a double or a GCC/Clang vector of them. Hazards: a factor common to all states of a
 // position cancels when the position is normalised, and one common to all states everywhere cancels in the

@@ -81,12 +81,6 @@ double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int6
   return log_z_;
 }
 
-const double* SequencePass::step_scores(int64_t t) const {
-  if (own_ == nullptr || !own_->has(t)) return edges_->scores.data();
-  own_->fill(t, own_scores_.data());
-  return own_scores_.data();
-}
-
 const double* SequencePass::step_matrix(int64_t t) {
   if (own_ == nullptr || !own_->has(t)) return edges_->matrix.data();
   const size_t n_pairs = static_cast<size_t>(S_) * P_;
@@ -218,7 +212,7 @@ void SequencePass::marginals(double weight, double* out, double* products, const
 }
 
 // After the scaled backward recursion, if that was possible. Suffix sums of states that cannot be reached may
-// have outgrown the numbers (see chain.hpp): then all is done over in log space.
+// overflow (see chain.hpp): then all is computed again in log space.
 void SequencePass::conclude(double weight, double* out, double* products, const Sink& sink, bool every) {
   const size_t n = static_cast<size_t>(T_) * P_;
   pairs_.reserve(static_cast<size_t>(S_) * P_);

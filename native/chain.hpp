@@ -1,8 +1,8 @@
 // Inference on one chain: log Z and marginals, scaled where that is safe and in log space where it is not.
 //
-// Scores: node [T, P] per sequence, edges [S, P] shared by all positions (Edges) and, where the input is
-// looked at, a matrix of its own for some positions (OwnEdges). Row t is the step from t-1 to t; position 0
-// has none. P = padded(S); padding and forbidden transitions are -inf.
+// Scores: node [T, P] per sequence, edges [S, P] shared by all positions (Edges) and, where edges
+// depend on the input, a separate matrix for some positions (OwnEdges). Row t is the step from t-1 to t;
+// position 0 has none. P = padded(S); padding and forbidden transitions are -inf.
 //
 // A SequencePass is one thread's memory for one sequence at a time:
 //   log_z = pass.log_partition(edges, own, T, fill, numerics);   then, if wanted,
@@ -11,7 +11,8 @@
 // If nothing is forbidden every forward value is at least exp(-(w + e)) / S, so w + e <= 500 keeps all of
 // them normal. With forbidden transitions values can shrink over several steps, but if w + e <= 240 not past
 // 1e-200 without being seen there: has_vanishing() looks. Suffix sums of states that no prefix reaches can
-// grow without bound: all_below() looks. Otherwise, or where a row sum is 0, the log-space twin takes over.
+// grow without bound: all_below() looks. Otherwise, or where a row sum is 0, the log-space recursions are
+// used.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,14 @@ class OwnEdges {
   virtual void fill(int64_t t, double* scores) const = 0;  // [S, P], all of it
 };
 
+// The scores [S, P] of step t: its own, written to `room`, or the shared ones.
+inline const double* edge_scores(const Edges& edges, const OwnEdges* own, int64_t t, Buffer& room) {
+  if (own == nullptr || !own->has(t)) return edges.scores.data();
+  room.reserve(static_cast<size_t>(edges.S) * edges.P);
+  own->fill(t, room.data());
+  return room.data();
+}
+
 class SequencePass {
  public:
   using Fill = std::function<void(double* node)>;                    // writes [T, P] scores
@@ -56,7 +65,7 @@ class SequencePass {
 
   // Node marginals into out [T, P], times weight. Pair marginals: positions without own edges go into
   // products (see add_edge_products) unless every_position; all others, and all of them in log space, go to
-  // sink. `fill` of log_partition must still be good: a late rescue asks for the scores again.
+  // sink. `fill` of log_partition must still be valid: a change to log space computes the scores again.
   void marginals(double weight, double* out, double* products, const Sink& sink, bool every_position);
 
   // The same for several sequences that have no edges of their own, longest first, none empty: quicker when
@@ -106,8 +115,8 @@ class SequencePass {
                       const Sink& sink);
   void conditionals_at(int64_t t, const double* mu, double* pairs, double* onward, double* back);
   double log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const;
-  const double* step_matrix(int64_t t);        // exp'd edges of step t, own or shared
-  const double* step_scores(int64_t t) const;  // log edges of step t
+  const double* step_matrix(int64_t t);  // exp'd edges of step t, own or shared
+  const double* step_scores(int64_t t) const { return edge_scores(*edges_, own_, t, own_scores_); }
   double scaled_log_z() const;
   Lattice lattice();
 
@@ -129,7 +138,7 @@ struct Labelling {
   std::vector<int32_t> states;  // [T]
   double score;
 };
-// Up to k best labelings of finite score, best first.
+// Up to k best labellings of finite score, best first.
 std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int k);
 
 }  // namespace fieldcraft

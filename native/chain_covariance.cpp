@@ -1,8 +1,7 @@
-// How the parts of a chain vary together with the log marginals of its nodes.
+// Covariances of the parts of a chain with the log marginals of its nodes.
 //
-//   value = sum over u, y of m_u(y) log mu_u(y)            d value / d part = cov(part, V)
-//   V(y)  = sum over u of v_u(y_u),  v = m / mu            d value / d node_t(y) = mu_t(y) (E[V | y_t = y] -
-//   E[V])
+//   value = sum over u, y of m_u(y) log mu_u(y)       d value / d part = cov(part, V)
+//   V(y)  = sum over u of v_u(y_u),  v = m / mu       d value / d node_t(y) = mu_t(y) (E[V | y_t = y] - E[V])
 //
 // That is the gradient of any function of the node marginals. Given a label, past and future are independent,
 // and the posterior chain is Markov, so two sweeps suffice:
@@ -47,7 +46,7 @@ void SequencePass::covariance(const double* mu, const double* moved, double weig
                               double* products, const Sink& sink) {
   double mean = 0;
   for (int64_t i = 0; i < T_ * P_; ++i) mean += moved[i];
-  std::fill_n(out, P_, 0.0);  // holds f until the way back
+  std::fill_n(out, P_, 0.0);  // f until the backward sweep
   if (log_space_) return log_covariance(mu, moved, mean, weight, out, sink);
   scaled_covariance(mu, moved, mean, weight, out, products, sink);
 }

@@ -1,4 +1,4 @@
-// What else people ask of a chain: windows of positions, samples, the k best labelings.
+// Further queries of a chain: probabilities of windows, samples, the k best labellings.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -114,8 +114,8 @@ void SequencePass::sample(const std::function<double()>& uniform, int32_t* state
   }
 }
 
-// best[t, y] holds up to k entries (score, y', rank of the prefix at y'), best first. A prefix list is merged
-// lazily: a heap holds for each y' its best prefix not yet taken.
+// best[t, y] has up to k entries (score, y', rank of the prefix at y'), best first. A prefix list is merged
+// lazily: a heap contains for each y' its best prefix not yet taken.
 std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int k) {
   struct Entry {
     double score;

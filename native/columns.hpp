@@ -1,7 +1,7 @@
 // The strings of a batch as ids, one table per column.
 //
 // A growing read adds new strings to the column's table. A frozen read leaves the table alone and gives
-// a string that is not in it the id table size + k, k its place among the batch's own fresh strings; so
+// a string that is not in it the id table size + k, k its position among the new strings of the batch; so
 // several threads may read at once, and whatever is derived from a string is still derived only once.
 #pragma once
 

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <exception>
-#include <mutex>
-#include <stdexcept>
+#include <numeric>
 
 #include "parallel.hpp"
-#include "vectormath.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -18,9 +15,7 @@ constexpr size_t kMeasured = 16;     // one group in so many is measured for ove
 constexpr double kSmoothing = 0.25;  // weight of a new measurement
 
 double mean_of(const std::vector<double>& x) {
-  double total = 0;
-  for (const double value : x) total += value;
-  return x.empty() ? 1 : total / static_cast<double>(x.size());
+  return x.empty() ? 1 : std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
 }
 
 }  // namespace
@@ -34,7 +29,7 @@ struct DualAscent::Lane {
   Buffer marginals, pairs;
 };
 
-// The sequences at hand and what they do to the weights.
+// The sequences of the current group and their changes of the weights.
 struct DualAscent::Group {
   std::vector<int64_t> members, begin;  // sequence; where its tokens begin in the buffers
   Buffer scores, change;                // [tokens of the group, P]; change: -c (new - old marginals)
@@ -43,43 +38,32 @@ struct DualAscent::Group {
   size_t size() const { return members.size(); }
 };
 
-DualAscent::DualAscent(const ChainProblem& problem, const int32_t* gold, const double* mean,
-                       const double* precision)
-    : problem_(problem),
-      layout_(problem.layout()),
-      mean_(mean, mean + problem.n_features()),
-      inverse_(DualWeights::inverses(precision, problem.n_features())),
-      usual_inverse_(mean_of(inverse_)),
-      live_(layout_, inverse_) {
-  const int S = layout_.S(), P = layout_.P();
-  const int64_t N = layout_.n_sequences();
-  state_.node.assign(static_cast<size_t>(layout_.n_tokens()) * P, 0.0f);
-  state_.pairs.assign(static_cast<size_t>(N) * S * P, 0.0f);
-  state_.entropy.assign(N, 0.0);
-  state_.gaps.assign(N, 0.0);
-  state_.overlap = 1;
-  live_.set(mean_.data());
-  for (int64_t i = 0; i < N; ++i)  // q is the gold labelling: the weights are their means
-    for (int64_t t = layout_.first(i); t < layout_.first(i + 1); ++t) {
-      state_.node[t * P + gold[t]] = 1;
-      if (t > layout_.first(i)) state_.pairs[(i * S + gold[t - 1]) * P + gold[t]] += 1;
-    }
+DualAscent::DualAscent(DualPoint point)
+    : DualMethod(std::move(point)), layout_(point_.layout()), usual_inverse_(mean_of(point_.inverse())) {
+  point_.gold_marginals(layout_.P(), state_.node, state_.pairs);
+  state_.entropy.assign(n_sequences(), 0.0);
+  state_.gaps.assign(n_sequences(), 0.0);
 }
 
-void DualAscent::restore(State state, const double* weights) {
-  if (state.node.size() != state_.node.size() || state.pairs.size() != state_.pairs.size() ||
-      state.entropy.size() != state_.entropy.size() || state.gaps.size() != state_.gaps.size())
-    throw std::invalid_argument("the state of a dual ascent is of other data");
+DualAscent::State DualAscent::state() const {
+  State out = state_;
+  out.weights.resize(n_features());
+  weights(out.weights.data());
+  return out;
+}
+
+void DualAscent::restore(State state) {
+  point_.live().set(state.weights.data());
   state_ = std::move(state);
-  live_.set(weights);
+  state_.weights = {};
 }
 
-// One sequence: what the model says, how far to go, and the change in its marginals.
+// One sequence: marginals at the current weights, step length, and change of the stored marginals.
 void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
   const int P = layout_.P();
   const int64_t i = group.members[k], first = layout_.first(i), T = layout_.length(i);
   const size_t n_pairs = layout_.n_pairs();
-  const double c = problem_.weight_of(i);
+  const double c = point_.weight_of(i);
   group.gap[k] = group.estimate[k] = 0;
   double* change = group.change.data() + group.begin[k] * P;
   double* pair_change = group.pair_change.data() + k * n_pairs;
@@ -100,7 +84,7 @@ void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
     size += layout_.spread_square(first + t, step, row.squares);
   }
   const Comparison pairs = FIELDCRAFT_DISPATCH(compare_marginals, lane.pairs.data(), q_pairs,
-                                               live_.pair_scores(), n_pairs, pair_change);
+                                               point_.live().pair_scores(), n_pairs, pair_change);
   with_q += pairs.with_q, with_p += pairs.with_p;
   size = (size + pairs.squares) * usual_inverse_;
   const double K = std::max(0.0, log_z - with_q - state_.entropy[i]);
@@ -117,7 +101,7 @@ double DualAscent::infer(int64_t i, double* scores, Lane& lane) const {
   const int S = layout_.S(), P = layout_.P();
   lane.marginals.reserve(static_cast<size_t>(layout_.length(i)) * P);
   lane.sums.clear();
-  Chain chain = live_.chain(i, lane.oracle);
+  Chain chain = point_.live().chain(i, lane.oracle);
   chain.fill = [&, score = chain.fill](double* node) {
     score(node);
     for (int64_t t = 0; t < layout_.length(i); ++t) {
@@ -126,18 +110,18 @@ double DualAscent::infer(int64_t i, double* scores, Lane& lane) const {
     }
   };
   const double log_z = lane.oracle.marginals(chain, 1.0, lane.marginals.data(), lane.sums);
-  lane.sums.sum(live_.edges(), lane.pairs.data());
+  lane.sums.sum(point_.live().edges(), lane.pairs.data());
   return log_z;
 }
 
 void DualAscent::apply(const Group& group, int owner) {
   const int P = layout_.P();
   for (size_t k = 0; k < group.size(); ++k)
-    live_.add_nodes(group.members[k], group.change.data() + group.begin[k] * P, owner);
+    point_.live().add_nodes(group.members[k], group.change.data() + group.begin[k] * P, owner);
   if (owner != 0) return;
   const size_t n = layout_.n_pairs();
-  for (size_t k = 0; k < group.size(); ++k) live_.add_pairs(group.pair_change.data() + k * n);
-  live_.refresh();
+  for (size_t k = 0; k < group.size(); ++k) point_.live().add_pairs(group.pair_change.data() + k * n);
+  point_.live().refresh();
 }
 
 // The true quadratic of the group's step: how much the scores moved along the change.
@@ -148,13 +132,13 @@ double DualAscent::quadratic(const Group& group, Lane& lane) const {
   for (size_t k = 0; k < group.size(); ++k) {
     const int64_t T = group.begin[k + 1] - group.begin[k], at = group.begin[k] * P;
     lane.marginals.reserve(T * P);
-    live_.score(group.members[k], lane.marginals.data());
+    point_.live().score(group.members[k], lane.marginals.data());
     for (int64_t t = 0; t < T; ++t)
       for (int y = 0; y < S; ++y)
         total += (lane.marginals[t * P + y] - group.scores[at + t * P + y]) * group.change[at + t * P + y];
     for (size_t j = 0; j < pairs.size(); ++j) pairs[j] += group.pair_change[k * pairs.size() + j];
   }
-  return total + live_.pair_square(pairs.data());
+  return total + point_.live().pair_square(pairs.data());
 }
 
 // The n sequences of `order` in groups of kGroup, by a team of threads.
@@ -171,31 +155,22 @@ class DualAscent::Round {
     Meeting meeting(n_threads_);
     run_team(n_threads_, [&](int thread) {
       while (!done_) {
-        safely([&] {
+        failure_.guard([&] {
           for (size_t k = next_++; k < group_.size(); k = next_++)
             ascent_.work_out(group_, k, lanes_[thread]);
         });
         meeting.wait();
-        if (!failure_) ascent_.apply(group_, thread);
-        meeting.wait([&] { safely([&] { conclude(); }); });
+        if (!failure_.happened()) ascent_.apply(group_, thread);
+        meeting.wait([&] {
+          if (!failure_.happened()) failure_.guard([&] { conclude(); });
+          if (failure_.happened()) done_ = true;  // what was applied so far stays
+        });
       }
     });
-    if (failure_) std::rethrow_exception(failure_);
+    failure_.rethrow();
   }
 
  private:
-  // A failure ends the round for all threads; what was applied so far stays.
-  template <class Work>
-  void safely(const Work& work) {
-    try {
-      work();
-    } catch (...) {
-      const std::lock_guard<std::mutex> locked(mutex_);
-      failure_ = std::current_exception();
-      done_ = true;
-    }
-  }
-
   void gather() {
     const TrainingLayout& layout = ascent_.layout_;
     group_.members.assign(order_ + first_, order_ + std::min(n_, first_ + kGroup));
@@ -232,25 +207,12 @@ class DualAscent::Round {
   size_t first_ = 0;  // of the group, in the order
   std::atomic<size_t> next_{0};
   std::atomic<bool> done_{false};
-  std::mutex mutex_;
-  std::exception_ptr failure_;
+  Failure failure_;
 };
 
-DualAscent::Pass DualAscent::run(const int64_t* order, size_t n) {
+std::pair<double, double> DualAscent::run(const int64_t* order, size_t n) {
   Round(*this, order, n).run();
-  double gap = 0;
-  for (const double part : state_.gaps) gap += part;
-  return {gap, dual(), state_.overlap};
-}
-
-double DualAscent::dual() const {
-  std::vector<double> w(problem_.n_features());
-  weights(w.data());
-  CompensatedSum total;
-  for (int64_t i = 0; i < problem_.n_sequences(); ++i) total.add(problem_.weight_of(i) * state_.entropy[i]);
-  for (size_t f = 0; f < w.size(); ++f)
-    if (inverse_[f] > 0) total.add(-(w[f] * w[f] - mean_[f] * mean_[f]) / (2 * inverse_[f]));
-  return total.total();
+  return {std::accumulate(state_.gaps.begin(), state_.gaps.end(), 0.0), dual()};
 }
 
 }  // namespace fieldcraft

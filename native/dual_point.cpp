@@ -13,22 +13,12 @@ DualPoint::DualPoint(const ChainProblem& problem, const int32_t* gold, const dou
       gold_(gold, gold + problem.n_tokens()),
       mean_(mean, mean + problem.n_features()),
       inverse_(DualWeights::inverses(precision, problem.n_features())),
+      has_costs_(cost != nullptr),
       cost_(static_cast<size_t>(problem.n_states()) * problem.n_states(), 0.0),
       live_(problem.layout(), inverse_),
       oracle_(problem.layout()) {
   if (cost != nullptr) cost_.assign(cost, cost + cost_.size());
   reset();
-}
-
-void DualPoint::gold_marginals(std::vector<double>& node, std::vector<double>& pairs) const {
-  node.assign(static_cast<size_t>(layout().n_tokens()) * S(), 0.0);
-  pairs.assign(static_cast<size_t>(n_sequences()) * S() * S(), 0.0);
-  for (int64_t i = 0; i < n_sequences(); ++i)
-    for (int64_t t = 0; t < length(i); ++t) {
-      const int32_t* y = gold(i) + t;
-      node[(first(i) + t) * S() + *y] = 1;
-      if (t > 0) pairs[(i * S() + y[-1]) * S() + *y] += 1;
-    }
 }
 
 double DualPoint::worst(int64_t i, const Buffer& scores, std::vector<int32_t>& labels) {
@@ -58,6 +48,25 @@ void DualPoint::clear(int64_t i, Move& move) const {
   move.node.reserve(n), move.pairs.reserve(m);
   std::fill_n(move.node.data(), n, 0.0);
   std::fill_n(move.pairs.data(), m, 0.0);
+}
+
+void DualPoint::set(int64_t i, const double* node, const double* pairs, double amount, Move& move) const {
+  clear(i, move);
+  const auto spread = [&](const double* from, int64_t n, double* to) {
+    for (int64_t t = 0; t < n; ++t)
+      for (int y = 0; y < S(); ++y) to[t * P() + y] = amount * from[t * S() + y];
+  };
+  spread(node, length(i), move.node.data()), spread(pairs, S(), move.pairs.data());
+}
+
+double DualPoint::expected(int64_t i, const double* node, const double* pairs, const Buffer& scores) const {
+  double total = 0;
+  const auto add = [&](const double* mu, int64_t n, const double* score) {
+    for (int64_t t = 0; t < n; ++t)
+      for (int y = 0; y < S(); ++y) total += score[t * P() + y] * mu[t * S() + y];
+  };
+  add(node, length(i), scores.data()), add(pairs, S(), edges().scores.data());
+  return total;
 }
 
 void DualPoint::add_labelling(int64_t i, const int32_t* labels, double amount, Move& move) const {
@@ -108,12 +117,8 @@ void DualPoint::rebuild(const std::vector<double>& node, const std::vector<doubl
   for (int64_t i = 0; i < n_sequences(); ++i) {
     const double c = weight_of(i);
     if (c == 0) continue;
-    clear(i, move);
+    set(i, node.data() + first(i) * S(), pairs.data() + i * S() * S(), -c, move);
     add_labelling(i, gold(i), c, move);
-    for (int64_t t = 0; t < length(i); ++t)
-      for (int y = 0; y < S(); ++y) move.node[t * P() + y] -= c * node[(first(i) + t) * S() + y];
-    for (int x = 0; x < S(); ++x)
-      for (int y = 0; y < S(); ++y) move.pairs[x * P() + y] -= c * pairs[(i * S() + x) * S() + y];
     add(i, move);
   }
   ready();
@@ -128,6 +133,12 @@ double DualPoint::penalty() const {
     if (inverse_[f] > 0) total.add(v * (mean_[f] + v / 2) / inverse_[f]);
   }
   return total.total();
+}
+
+double DualMethod::dual() const {
+  CompensatedSum total;
+  for (int64_t i = 0; i < n_sequences(); ++i) total.add(point_.weight_of(i) * term(i));
+  return total.total() - point_.penalty();
 }
 
 }  // namespace fieldcraft

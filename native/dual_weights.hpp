@@ -1,5 +1,5 @@
-// Weights that dual optimisers move: a step is given in potential space and reaches each weight times a
-// factor, 1 / precision (0 where a row has no feature).
+// The weights of dual optimisers: a step in potential space is added to each weight times a factor,
+//  1 / precision (0 where a row has no feature).
 //
 // Edges that look at the input are not for these optimisers: see `possible`.
 #pragma once
@@ -33,7 +33,7 @@ class DualWeights {
 
   // Adds factor * change [T, P] of a sequence to the weights of one owner, or of all.
   void add_nodes(int64_t i, const double* change, int owner = TrainingLayout::kAllOwners);
-  // Adds factor * change [S, P]; the edges are made anew by refresh().
+  // Adds factor * change [S, P]; refresh() then computes the edges again.
   void add_pairs(const double* change);
   void refresh() { weights_.refresh(); }
 
@@ -45,7 +45,7 @@ class DualWeights {
   const TrainingLayout* layout_;
   LaidOutWeights weights_;
   std::vector<double> factor_;       // [n_features], or one that serves all
-  Buffer factor_dense_;              // the same in the layout where weights have factors of their own
+  Buffer factor_dense_;              // the same in the layout where the factors of the weights differ
   std::vector<float> supported_;     // otherwise: 1 where the dense part has a feature, 0 where not
   std::vector<double> pair_factor_;  // [S, P]
 };

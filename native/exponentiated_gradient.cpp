@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "canary.hpp"
-#include "vectormath.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -31,8 +30,8 @@ double dot(const double* x, const double* y, size_t n) {
 
 }  // namespace
 
-ExponentiatedGradient::ExponentiatedGradient(DualPoint point, bool entropic)
-    : DualMethod(std::move(point)), entropic_(entropic), sums_(point_.layout().n_pairs()) {
+ExponentiatedGradient::ExponentiatedGradient(DualPoint point)
+    : DualMethod(std::move(point)), entropic_(!point_.has_costs()), sums_(point_.layout().n_pairs()) {
   const int S = point_.S();
   const int64_t N = point_.n_sequences();
   state_.node.assign(static_cast<size_t>(point_.layout().n_tokens()) * S, 0.0);
@@ -109,17 +108,14 @@ void ExponentiatedGradient::propose(int64_t i, double rate) {
 
 // Does no labelling violate the margin: parameters would only grow, and nothing else change.
 bool ExponentiatedGradient::settled(int64_t i) {
-  const int S = point_.S(), P = point_.P();
-  const int64_t T = point_.length(i);
-  double gap = point_.worst(i, scores_, worst_) - term_[i];
-  for (int64_t t = 0; t < T; ++t) gap -= dot(scores_.data() + t * P, &mu_node_[(point_.first(i) + t) * S], S);
-  for (int x = 0; x < S; ++x)
-    gap -= dot(point_.edges().scores.data() + x * P, &mu_pairs_[(i * S + x) * S], S);
-  return gap <= kSettled;
+  const int S = point_.S();
+  const double now =
+      point_.expected(i, mu_node_.data() + point_.first(i) * S, mu_pairs_.data() + i * S * S, scores_);
+  return point_.worst(i, scores_, worst_) - term_[i] - now <= kSettled;
 }
 
 void ExponentiatedGradient::visit(int64_t i) {
-  const int S = point_.S(), P = point_.P();
+  const int S = point_.S();
   const int64_t T = point_.length(i);
   const double c = point_.weight_of(i);
   if (T == 0 || c == 0) return;
@@ -127,23 +123,15 @@ void ExponentiatedGradient::visit(int64_t i) {
   point_.score(i, scores_);
   if (!entropic_ && settled(i)) return;
   double& rate = state_.rate[i];
+  node_step_.reserve(static_cast<size_t>(T) * S), pair_step_.reserve(static_cast<size_t>(S) * S);
   for (int trial = 0; trial < kTrials; ++trial) {
     propose(i, rate);
     infer(i, node_.data(), pairs_.data(), found_);
-    point_.clear(i, move_);
-    double rise = found_.term - term_[i];  // of term + <theta, mu>
-    for (int64_t t = 0; t < T; ++t)
-      for (int y = 0; y < S; ++y) {
-        const double step = found_.node[t * S + y] - mu[t * S + y];
-        rise += scores_[t * P + y] * step;
-        move_.node[t * P + y] = -c * step;
-      }
-    for (int x = 0; x < S; ++x)
-      for (int y = 0; y < S; ++y) {
-        const double step = found_.pairs[x * S + y] - mu_pairs[x * S + y];
-        rise += point_.edges().scores[x * P + y] * step;
-        move_.pairs[x * P + y] = -c * step;
-      }
+    for (int64_t k = 0; k < T * S; ++k) node_step_[k] = found_.node[k] - mu[k];
+    for (int k = 0; k < S * S; ++k) pair_step_[k] = found_.pairs[k] - mu_pairs[k];
+    const double rise = found_.term - term_[i] +  // of term + <theta, mu>
+                        point_.expected(i, node_step_.data(), pair_step_.data(), scores_);
+    point_.set(i, node_step_.data(), pair_step_.data(), -c, move_);
     const double quadratic = point_.make(i, move_, scores_.data(), after_);
     const bool good = c * (rise + kRounding) >= quadratic / 2;
     point_.settle(i, move_, good ? 1.0 : 0.0);
@@ -166,12 +154,6 @@ void ExponentiatedGradient::restore(State state) {
   state_ = std::move(state);
   infer_all();
   point_.rebuild(mu_node_, mu_pairs_);
-}
-
-double ExponentiatedGradient::dual() const {
-  CompensatedSum total;
-  for (int64_t i = 0; i < point_.n_sequences(); ++i) total.add(point_.weight_of(i) * term_[i]);
-  return total.total() - point_.penalty();
 }
 
 }  // namespace fieldcraft

@@ -8,13 +8,14 @@
 //   margin       lambda_i <- lambda_i + eta (theta + cost)
 //   likelihood   lambda_i <- (1 - eta) lambda_i + eta theta
 //
-// A step that would lower the dual is tried again with a smaller eta; each sequence keeps its own, and it
-// follows the ratio of the linear to the quadratic part of the rise (1 where a step is as long as it should
-// be). Sequences that no labelling violates are left alone, and parameters far below the largest of their row
-// (kFloor) are lifted: without bounds the margin's would grow for ever.
+// A step that would lower the dual is tried again with a smaller eta; each sequence has a separate
+// one, which follows the ratio of the linear to the quadratic part of the rise (1 where a step is as long as
+// it should be). Sequences whose margin no labelling violates are skipped, and parameters far below the
+// largest of their row are raised (kFloor): otherwise those of the margin would grow without bound.
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "dual_point.hpp"
@@ -23,26 +24,30 @@ namespace fieldcraft {
 
 class ExponentiatedGradient final : public DualMethod {
  public:
-  // `entropic`: the likelihood (its point has no costs); else the margin.
-  ExponentiatedGradient(DualPoint point, bool entropic);
+  // The likelihood if the point has no costs, else the margin.
+  explicit ExponentiatedGradient(DualPoint point);
 
   // One pass in the order of `order` [N].
   void run(const int64_t* order);
 
-  double dual() const override;
-
   struct State {
     std::vector<double> node, pairs;  // lambda: [tokens, S], [N, S, S]
     std::vector<double> rate;         // [N] eta
+    auto fields() { return std::tie(node, pairs, rate); }
   };
   const State& state() const { return state_; }
   void restore(State state);
+  bool accepts(const State& s) const {  // is it a state of this training
+    return s.node.size() == state_.node.size() && s.pairs.size() == state_.pairs.size() &&
+           s.rate.size() == state_.rate.size();
+  }
 
   static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
     return 16 * (static_cast<size_t>(n_tokens) * S + static_cast<size_t>(n_sequences) * (S * S + 1));
   }
 
  private:
+  double term(int64_t i) const override { return term_[i]; }
   struct Marginals {
     Buffer node, pairs;  // [T, S], [S, S]
     double term;         // entropy, or expected cost
@@ -61,6 +66,7 @@ class ExponentiatedGradient final : public DualMethod {
   Buffer after_, rows_;
   Buffer node_, pairs_;  // the lambda that is tried
   Marginals found_;
+  Buffer node_step_, pair_step_;  // how it changes the marginals
 };
 
 }  // namespace fieldcraft

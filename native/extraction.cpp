@@ -9,9 +9,9 @@
 namespace fieldcraft {
 
 struct Extractor::Scratch {
-  size_t stride = 0;            // n + 2R of the sequence at hand
+  size_t stride = 0;            // n + 2R of the current sequence
   std::vector<int32_t> values;  // [nodes, stride]
-  std::vector<uint64_t> keys;   // [stride] of the pair at hand
+  std::vector<uint64_t> keys;   // [stride] of the current pair
   std::vector<int32_t> text;    // [n] gazetteer word ids
   std::vector<int8_t> tags;     // [n]
 };

@@ -11,10 +11,10 @@
 //
 // The attribute of template k at token t is then one array element: table[k][value of node at t + offset].
 // An attribute is (template, value id); new ones get ids in the order token by token, template by template.
-// Value -1: a predicate that does not hold, or (frozen) a value never seen; it makes no attribute.
+// Value -1: a predicate that is false, or (frozen) a value never seen; it makes no attribute.
 //
 // Layout of a sequence of n tokens: values[node][R + p] for p in -R .. n-1+R.
-// Hazard: growing is for one thread with nobody reading; frozen encoding is const and for any number.
+// Hazard: growing is for one thread, without readers; frozen encoding is const and for any number.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,15 @@ enum class Outside { boundary, nothing, given };
 struct StreamPlan {
   Source source = Source::column;
   int column = -1;
-  bool identity = false;        // the column's own strings: no table of values, no map
-  bool native = false;          // all steps are known here; else Python evaluates every string
+  bool identity = false;        // the strings of the column: no table of values, no map
+  bool native = false;          // all steps are native; else Python evaluates every string
   std::vector<WordStep> steps;  // applied to strings of ASCII
   std::shared_ptr<const Gazetteer> gazetteer;
   MatchRule rule = MatchRule::longest;
   bool positions = false;       // gazetteer: B, I, L, U instead of plain membership
   std::optional<int> absolute;  // the token that every position looks at; negative: from the end
   Outside outside = Outside::boundary;
-  std::vector<std::string> given;  // [2R] values outside, for Outside::given
+  std::vector<std::string> given;  // [2R] values outside the sequence, for Outside::given
 };
 
 struct PairPlan {
@@ -68,7 +68,7 @@ struct Plan {
   std::vector<TemplatePlan> templates;
 };
 
-// Strings whose value only Python can tell: stream, and per string its row in the stream's map.
+// Strings whose value must be computed in Python: stream, and per string its row in the stream's map.
 struct Pending {
   size_t stream;
   std::vector<size_t> rows;

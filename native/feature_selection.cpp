@@ -1,6 +1,6 @@
 // A configuration is a key: attribute * S^2 + code, the code being the label or previous * S + label; what
 // has no attribute counts as one more attribute. Each task gathers keys and drops doubles when they pile up;
-// their union, sorted, does not depend on who found what.
+// their union, sorted, does not depend on the threads.
 #include "feature_selection.hpp"
 
 #include <algorithm>

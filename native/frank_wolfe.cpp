@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "canary.hpp"
-#include "vectormath.hpp"
 
 namespace fieldcraft {
 
 FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : DualMethod(std::move(point)) {
-  point_.gold_marginals(state_.node, state_.pairs);
+  point_.gold_marginals(point_.S(), state_.node, state_.pairs);
   state_.cost.assign(point_.n_sequences(), 0.0);
   if (averaged) late_ = std::make_unique<DualWeights>(point_.layout(), point_.inverse());
 }
@@ -20,23 +19,11 @@ double FrankWolfe::visit(int64_t i) {
   if (T == 0 || c == 0) return 0;
   double* const node = state_.node.data() + point_.first(i) * S;
   double* const pairs = state_.pairs.data() + i * S * S;
-  const Edges& edges = point_.edges();
   point_.score(i, scores_);
   const double best = point_.worst(i, scores_, worst_);
-  point_.clear(i, move_);
-  double now = state_.cost[i];  // E[theta + cost]; the move is c (q_i - [y*])
-  for (int64_t t = 0; t < T; ++t)
-    for (int y = 0; y < S; ++y) {
-      now += scores_[t * P + y] * node[t * S + y];
-      move_.node[t * P + y] = c * node[t * S + y];
-    }
-  for (int x = 0; x < S; ++x)
-    for (int y = 0; y < S; ++y) {
-      now += edges.scores[x * P + y] * pairs[x * S + y];
-      move_.pairs[x * P + y] = c * pairs[x * S + y];
-    }
-  point_.add_labelling(i, worst_.data(), -c, move_);
-  const double gap = best - now;
+  const double gap = best - state_.cost[i] - point_.expected(i, node, pairs, scores_);
+  point_.set(i, node, pairs, c, move_);
+  point_.add_labelling(i, worst_.data(), -c, move_);  // the move is c (q_i - [y*])
   state_.steps += 1;
   if (!(gap > 0)) return 0;
   const size_t n_node = static_cast<size_t>(T) * P, n_pairs = static_cast<size_t>(S) * P;
@@ -93,12 +80,6 @@ void FrankWolfe::restore(State state) {
   if (late_) late_->set(state_.late.data());
   state_.late.clear();
   point_.rebuild(state_.node, state_.pairs);
-}
-
-double FrankWolfe::dual() const {
-  CompensatedSum total;
-  for (int64_t i = 0; i < point_.n_sequences(); ++i) total.add(point_.weight_of(i) * state_.cost[i]);
-  return total.total() - point_.penalty();
 }
 
 }  // namespace fieldcraft

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "dual_point.hpp"
@@ -24,10 +25,9 @@ class FrankWolfe final : public DualMethod {
  public:
   FrankWolfe(DualPoint point, bool averaged);
 
-  // One pass in the order of `order` [N]; returns the sum of c_i gap_i as they were met.
+  // One pass in the order of `order` [N]; returns the sum of c_i gap_i, each as computed at its visit.
   double run(const int64_t* order);
 
-  double dual() const override;
   void average(double* out) const;  // the weights themselves without averaging
 
   struct State {
@@ -35,13 +35,14 @@ class FrankWolfe final : public DualMethod {
     std::vector<double> cost;         // [N] expected
     std::vector<double> late;         // [n_features] u, or empty
     double steps = 0;
+    auto fields() { return std::tie(node, pairs, cost, late, steps); }
   };
   State state() const;
   void restore(State state);
-  // Could arrays of these sizes be a state.
-  bool accepts(size_t node, size_t pairs, size_t cost, size_t late) const {
-    return node == state_.node.size() && pairs == state_.pairs.size() && cost == state_.cost.size() &&
-           late == (late_ ? static_cast<size_t>(n_features()) : 0);
+  bool accepts(const State& s) const {  // is it a state of this training
+    return s.node.size() == state_.node.size() && s.pairs.size() == state_.pairs.size() &&
+           s.cost.size() == state_.cost.size() &&
+           s.late.size() == (late_ ? static_cast<size_t>(n_features()) : 0);
   }
 
   static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
@@ -49,6 +50,7 @@ class FrankWolfe final : public DualMethod {
   }
 
  private:
+  double term(int64_t i) const override { return state_.cost[i]; }
   double visit(int64_t i);
 
   State state_;

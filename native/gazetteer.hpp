@@ -3,7 +3,8 @@
 // Layout: the words of all entries are interned in one vocabulary; an entry is a row of word ids, rows
 // are sorted and distinct, `starts[e] .. starts[e + 1]` delimits row e in `words`. `first[v] .. first[v+1]`
 // are the rows that begin with word v, so a million entries of two words take some 16 MB beside their words,
-// and a text word that begins no entry costs one look. Longer matches narrow the range of rows by bisection.
+// and a text word that begins no entry costs one lookup. Longer matches narrow the range of rows by
+// bisection.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace fieldcraft {
 
 enum class MatchRule { longest, all };
 
-// What a token is to the match that covers it; kOutside: no match does.
+// The position of a token in the match that covers it; kOutside: no match does.
 enum MatchTag : int8_t { kOutside = -1, kBegin = 0, kInside = 1, kLast = 2, kUnit = 3 };
 
 class Gazetteer {
@@ -33,7 +34,7 @@ class Gazetteer {
   const Array<int32_t>& words() const { return words_; }
   const Array<int64_t>& starts() const { return starts_; }
 
-  // The length of the longest entry that begins at text[0], 0 where none does; text holds n word ids,
+  // The length of the longest entry that begins at text[0], 0 where none does; text has n word ids,
   // -1 for a word of no entry.
   size_t longest_match(const int32_t* text, size_t n) const;
 

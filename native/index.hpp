@@ -1,8 +1,8 @@
-// Which features does a corpus support, and how often: the rows of the feature index.
+// The features that occur in a corpus, and how often: the rows of the feature index.
 //
 // Order: pairs without attribute first (by previous, then current label), then attribute by attribute in
 // order of id; within an attribute by label configuration. Attributes have node features (attribute, label)
-// or edge features (attribute, previous, label), as `on_edge` says.
+// or edge features (attribute, previous, label), by `on_edge`.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace fieldcraft {
 
 struct FeatureCounts {
   std::vector<int32_t> attribute, previous, label;  // -1 where there is none
-  std::vector<int32_t> count;                       // positions where the feature holds
-  std::vector<int32_t> family;                      // positions where its observation holds
+  std::vector<int32_t> count;                       // positions with the feature
+  std::vector<int32_t> family;                      // positions with its observation
 };
 
 struct IndexRules {

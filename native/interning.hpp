@@ -3,12 +3,12 @@
 // Keys are arbitrary bytes: UTF-8 text for free features, packed (template, ids) tuples for
 // templates. Layout: one arena of bytes, `starts[id] .. starts[id + 1]` delimits key `id`; an
 // open-addressing table of 32-bit slots, linear probing, at most half full while it grows and three quarters
-// full in a file. The lower bits of a slot hold the id (as many as the capacity needs), the others a tag from
+// full in a file. The lower bits of a slot are the id (as many as the capacity needs), the others a tag from
 // the hash. A hit is verified against the stored bytes, so two keys that share a hash never share an id.
 //
 // All three may lie in a mapped model file, ready to use.
 //
-// A lookup on a table that nobody grows is a pure read: any number of threads may do it at once.
+// A lookup on a table that is not growing is a pure read: any number of threads may do it at once.
 // Hazard: growing invalidates views returned by key().
 #pragma once
 
@@ -29,7 +29,8 @@ inline uint64_t load_word(const char* p) {
   return v;
 }
 
-// Up to 8 bytes as one number, without a loop: the two halves may overlap, which the length tells apart.
+// Up to 8 bytes as one number, without a loop: the two halves may overlap, and the length distinguishes the
+// cases.
 inline uint64_t load_tail(const char* p, size_t n) {
   if (n >= 4) return load_word<uint32_t>(p) | load_word<uint32_t>(p + n - 4) << 32;
   if (n == 0) return 0;
@@ -74,8 +75,8 @@ class Interner {
 
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
 
-  // Looks n <= kBatch keys up at once. Each step asks for the memory that the next one needs: slot, where the
-  // key begins, its bytes; by the time the next loop comes round it has arrived.
+  // Looks n <= kBatch keys up at once. Each step prefetches the memory that the next one needs: slot, where
+  // the key begins, its bytes; by the time the next loop comes round it has arrived.
   static constexpr size_t kBatch = 64;
   void find_many(const std::string_view* keys, const uint64_t* hashes, size_t n, int32_t* ids) const {
     uint32_t candidate[kBatch];  // an id, or id_mask_ where the key is absent

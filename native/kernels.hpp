@@ -10,7 +10,7 @@
 
 namespace fieldcraft {
 
-// What one sequence needs in the scaled recursions. All rows have P doubles.
+// The memory of the scaled recursions for one sequence. All rows have P doubles.
 struct Lattice {
   int S, P;
   int64_t T;
@@ -27,7 +27,7 @@ struct Spread {
   bool forbidden;
 };
 
-// What dual ascent wants to know of a row, see kernels/dual.cpp.
+// Sums over a row for dual ascent, see kernels/dual.cpp.
 struct Comparison {
   double with_q, with_p, squares;
 };
@@ -89,8 +89,8 @@ FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_
                                           int owner, int64_t begin, int64_t end, int P,
                                           const double* marginals, double* rows, double* gradient))
 
-// What a change is multiplied by before it reaches a weight: a factor of its own, `each` [n_features] and, in
-// dense rows, `rows` [n_rows, P]; or, where `supported` [n_rows, P] is given, the one number *each, and 1 or
+// What a change is multiplied by before it reaches a weight: a factor per weight, `each` [n_features] and, in
+// dense rows, `rows` [n_rows, P]; or, if `supported` [n_rows, P] is not null, the one number *each, and 1 or
 // 0 by whether a row has a feature there.
 struct Factors {
   const double* each;

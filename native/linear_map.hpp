@@ -4,7 +4,7 @@
 //   gradient(a, c)  = sum over the positions t that have a of value * numbers[t, c]
 //
 // The weights of attribute a stand at entries ptr[a] .. ptr[a + 1] - 1, each with its column. Structures that
-// have no kernels of their own are trained and applied through this map; chains have faster layouts of it.
+// have no native kernels are trained and applied through this map; chains have faster layouts of it.
 #pragma once
 
 #include <cstdint>

@@ -100,19 +100,12 @@ double ChainLoss::evaluate(const Objective& o, const Chain& c, double weight, do
 double ChainLoss::gold_edges(const Chain& c) {
   const int P = c.edges->P;
   double total = 0;
-  for (int64_t t = 1; t < c.T; ++t) {
-    const double* scores = c.edges->scores.data();
-    if (c.own != nullptr && c.own->has(t)) {
-      edge_.reserve(static_cast<size_t>(c.edges->S) * P);
-      c.own->fill(t, edge_.data());
-      scores = edge_.data();
-    }
-    total += scores[static_cast<size_t>(c.gold[t - 1]) * P + c.gold[t]];
-  }
+  for (int64_t t = 1; t < c.T; ++t)
+    total += edge_scores(*c.edges, c.own, t, edge_)[static_cast<size_t>(c.gold[t - 1]) * P + c.gold[t]];
   return total;
 }
 
-// Sums over labelings: likelihood, its exponential, and with costs.
+// Sums over labellings: likelihood, its exponential, and with costs.
 double ChainLoss::log_loss(const Objective& o, const Chain& c, double weight, double* node,
                            const PairGradient& pairs) {
   double gold = 0;
@@ -140,7 +133,7 @@ double ChainLoss::best_path(const Chain& c, const SequencePass::Fill& fill) {
   return pass_.viterbi(*c.edges, c.own, c.T, best_.data());
 }
 
-// Maxima over labelings: perceptron, margin, and with partial labels.
+// Maxima over labellings: perceptron, margin, and with partial labels.
 double ChainLoss::max_loss(const Objective& o, const Chain& c, double weight, double* node,
                            const PairGradient& pairs) {
   double gold = 0;
@@ -161,7 +154,7 @@ double ChainLoss::max_loss(const Objective& o, const Chain& c, double weight, do
   return weight * (best - gold);
 }
 
-// All labelings (none of them for the E-step) against those that the partial labels allow.
+// All labellings (none of them for the E-step) against those that the partial labels allow.
 double ChainLoss::partial_loss(const Objective& o, const Chain& c, double weight, double* node,
                                const PairGradient& pairs) {
   const size_t n = static_cast<size_t>(c.T) * c.edges->P;
@@ -212,7 +205,7 @@ double ChainLoss::pointwise_loss(const Objective& o, const Chain& c, double weig
   return weight * loss;
 }
 
-// Each label given its gold neighbours: a soft maximum per position.
+// Each label conditioned on its gold neighbours: a soft maximum per position.
 double ChainLoss::neighbour_loss(const Objective& o, const Chain& c, double weight, double* node,
                                  const PairGradient& pairs) {
   const int S = c.edges->S, P = c.edges->P;

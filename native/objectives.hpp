@@ -14,7 +14,7 @@
 //   pointwise_exponential  sum over positions of 1 / p(g_t | x) - 1
 //   pseudo_likelihood      sum over positions of - log p(g_t | g_{t-1}, g_{t+1}, x)
 //
-// Sums and maxima over labelings of changed node scores have marginals and indicators for gradients. The
+// Sums and maxima over labellings of changed node scores have marginals and indicators for gradients. The
 // gradient of a function of the marginals is a covariance (SequencePass::covariance). Label weights multiply
 // the terms of positions, or the costs, by the weight of the gold label.
 #pragma once

@@ -15,33 +15,33 @@ double cost_of(MistakeCost cost, int64_t wrong) {
 
 }  // namespace
 
-double PassiveAggressive::visit(int64_t sequence) {
+double Mistakes::visit(int64_t sequence) {
   const double difference = evaluate(sequence);
   const int64_t wrong = passes_.wrong();
   double loss = 0;
   if (wrong > 0) {
     const double c = passes_.weight_of(sequence);  // not 0: the gradient is not
     collect(false);
-    const double square = gradient_.square() / (c * c);
     loss = difference / c + cost_of(cost_, wrong);
-    const double room = kind_ == Kind::squared ? 0.5 / c_ : 0;
-    double tau = square + room > 0 ? loss / (square + room) : 0;
-    if (kind_ == Kind::linear) tau = std::min(c_, tau);
-    add(-CANARY(MISTAKES, tau));
+    step(loss, c);
     loss *= c;
   }
   end_step();
   return loss;
 }
 
+void PassiveAggressive::step(double loss, double c) {
+  const double square = gradient_.square() / (c * c), room = kind_ == Kind::squared ? 0.5 / c_ : 0;
+  double tau = square + room > 0 ? loss / (square + room) : 0;
+  if (kind_ == Kind::linear) tau = std::min(c_, tau);
+  add(-CANARY(MISTAKES, tau));
+}
+
 Arow::Arow(Passes& passes, const uint8_t* mask, Averaging averaging, double variance, double gamma,
            MistakeCost cost)
-    : Stochastic(passes, mask, averaging),
-      initial_(variance),
-      gamma_(gamma),
-      cost_(cost),
-      variance_(field_.size()) {
+    : Mistakes(passes, mask, averaging, cost), initial_(variance), gamma_(gamma), variance_(field_.size()) {
   std::fill_n(variance_.data(), variance_.size(), initial_);
+  fields_.push_back({"variance", &variance_});
 }
 
 void Arow::start(const double* weights) {
@@ -49,48 +49,25 @@ void Arow::start(const double* weights) {
   std::fill_n(variance_.data(), variance_.size(), initial_);
 }
 
-double Arow::visit(int64_t sequence) {
-  const double difference = evaluate(sequence);
-  const int64_t wrong = passes_.wrong();
-  double loss = 0;
-  if (wrong > 0) {
-    const double c = passes_.weight_of(sequence);
-    collect(false);
-    double spread = 0;
-    gradient_.each([&](size_t at, int n, const double* g) {
-      for (int k = 0; k < n; ++k) spread += variance_[at + k] * g[k] * g[k];
-    });
-    loss = difference / c + cost_of(cost_, wrong);
-    const double alpha = CANARY(MISTAKES, loss / (spread / (c * c) + gamma_));
-    gradient_.each([&](size_t at, int n, const double* g) {
-      for (int k = 0; k < n; ++k) {
-        if (g[k] == 0) continue;
-        change(at + k, -alpha * variance_[at + k] * g[k]);
-        variance_[at + k] = 1 / (1 / variance_[at + k] + g[k] * g[k] / (c * c * gamma_));
-      }
-    });
-    loss *= c;
-  }
-  end_step();
-  return loss;
-}
-
-std::vector<Stochastic::Field> Arow::fields() {
-  std::vector<Field> out = Stochastic::fields();
-  out.push_back({"variance", &variance_});
-  return out;
+void Arow::step(double loss, double c) {
+  double spread = 0;
+  gradient_.each([&](size_t at, int n, const double* g) {
+    for (int k = 0; k < n; ++k) spread += variance_[at + k] * g[k] * g[k];
+  });
+  const double alpha = CANARY(MISTAKES, loss / (spread / (c * c) + gamma_));
+  gradient_.each([&](size_t at, int n, const double* g) {
+    for (int k = 0; k < n; ++k) {
+      if (g[k] == 0) continue;
+      change(at + k, -alpha * variance_[at + k] * g[k]);
+      variance_[at + k] = 1 / (1 / variance_[at + k] + g[k] * g[k] / (c * c * gamma_));
+    }
+  });
 }
 
 void VotedPerceptron::start(const double* weights) {
   Stochastic::start(weights);
   kept_.clear();
   votes_ = born_ = 0;
-}
-
-std::vector<double*> VotedPerceptron::numbers() {
-  std::vector<double*> out = Stochastic::numbers();
-  out.push_back(&votes_), out.push_back(&born_);
-  return out;
 }
 
 double VotedPerceptron::visit(int64_t sequence) {

@@ -21,44 +21,57 @@ namespace fieldcraft {
 
 enum class MistakeCost { one, root, hamming };  // 1, sqrt(n), n
 
-class PassiveAggressive final : public Stochastic {
+// A step after every sequence whose best labelling has wrong labels.
+class Mistakes : public Stochastic {
+ public:
+  Mistakes(Passes& passes, const uint8_t* mask, Averaging averaging, MistakeCost cost)
+      : Stochastic(passes, mask, averaging), cost_(cost) {}
+
+ protected:
+  double visit(int64_t sequence) final;
+  // The step for the loss l; gradient_ is -c d.
+  virtual void step(double loss, double c) = 0;
+
+ private:
+  MistakeCost cost_;
+};
+
+class PassiveAggressive final : public Mistakes {
  public:
   enum class Kind { hard, linear, squared };  // PA, PA-I, PA-II
   PassiveAggressive(Passes& passes, const uint8_t* mask, Averaging averaging, Kind kind,
                     double aggressiveness, MistakeCost cost)
-      : Stochastic(passes, mask, averaging), kind_(kind), c_(aggressiveness), cost_(cost) {}
+      : Mistakes(passes, mask, averaging, cost), kind_(kind), c_(aggressiveness) {}
 
  protected:
-  double visit(int64_t sequence) override;
+  void step(double loss, double c) override;
 
  private:
   Kind kind_;
   double c_;
-  MistakeCost cost_;
 };
 
-class Arow final : public Stochastic {
+class Arow final : public Mistakes {
  public:
   Arow(Passes& passes, const uint8_t* mask, Averaging averaging, double variance, double gamma,
        MistakeCost cost);
   void start(const double* weights) override;
-  std::vector<Field> fields() override;
 
  protected:
-  double visit(int64_t sequence) override;
+  void step(double loss, double c) override;
 
  private:
   double initial_, gamma_;
-  MistakeCost cost_;
   Buffer variance_;
 };
 
 class VotedPerceptron final : public Stochastic {
  public:
   VotedPerceptron(Passes& passes, const uint8_t* mask, size_t max_voters)
-      : Stochastic(passes, mask, Averaging::uniform), max_voters_(max_voters) {}
+      : Stochastic(passes, mask, Averaging::uniform), max_voters_(max_voters) {
+    numbers_.push_back(&votes_), numbers_.push_back(&born_);
+  }
   void start(const double* weights) override;
-  std::vector<double*> numbers() override;
 
   struct Voter {
     double votes, born;  // born: number of the voter, for their order

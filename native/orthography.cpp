@@ -22,7 +22,7 @@ bool all(std::string_view w, const Test& test) {
   return !w.empty() && std::all_of(w.begin(), w.end(), test);
 }
 
-// A predicate as a word function: the empty value where it holds.
+// A predicate as a word function: the empty value where it is true.
 template <bool (*Holds)(std::string_view)>
 bool predicate(std::string_view w, int, std::string& out) {
   out.clear();
@@ -49,7 +49,7 @@ bool is_roman(std::string_view w) {
   return all(w, [](char c) { return std::string_view("IVXLCDM").find(c) != std::string_view::npos; });
 }
 
-// Upper case starts each run of letters, lower case goes on: str.istitle.
+// Upper case starts each run of letters, lower case continues it: str.istitle.
 bool is_title(std::string_view w) {
   bool inside = false, cased = false;
   for (const char c : w) {

@@ -1,8 +1,8 @@
-// What a word looks like: functions from an ASCII string to a value, or to nothing.
+// Spelling of words: functions from an ASCII string to a value, or to nothing.
 //
-// A function returns true and writes its value to `out`, or returns false: the predicate does not hold
-// and no attribute comes of it. A predicate that holds writes the empty value. These are the fast twins
-// of the functions in fieldcraft/features/predicates.py, which say what each means; a string with a byte
+// A function returns true and writes its value to `out`, or returns false: the predicate is false
+// and makes no attribute. A predicate that is true writes the empty value. These are fast versions
+// of the functions in fieldcraft/features/predicates.py, which document each; a string with a byte
 // above 127 never comes here, so upper, lower and digit have their ASCII meaning.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace fieldcraft {
 
 using WordFunction = bool (*)(std::string_view word, int argument, std::string& out);
 
-// The function of that name, nullptr where only Python knows it.
+// The function of that name; nullptr if it exists only in Python.
 WordFunction word_function(std::string_view name);
 
 struct WordStep {

@@ -14,7 +14,7 @@ void refuse(const char* what) {
   throw std::invalid_argument(std::string("the features do not fit: ") + what);
 }
 
-// Places of all features in order: a counting sort, stable, so that an index in order stays as it is.
+// Positions of all features in order: a counting sort, stable, so that an index in order stays as it is.
 std::vector<uint32_t> order_of(const FeatureColumns& f) {
   const auto key = [&](int64_t i) {
     return f.attribute[i] < 0 ? 0 : 1 + 2 * static_cast<int64_t>(f.attribute[i]) + (f.previous[i] >= 0);

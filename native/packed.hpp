@@ -1,9 +1,9 @@
 // The features of a model in the order in which they are scored and stored.
 //
 // Label pairs without attribute stand first, then the features of attribute 0, 1, 2 …, those of nodes before
-// those of edges. So no feature needs to name its attribute: how many each attribute has tells. A token's
-// score reads weights and labels where they are, which may be in a mapped model file; attributes with many
-// labels get a dense row besides, made when the model is.
+// those of edges. So no feature needs to name its attribute: the number of features of each attribute is
+// enough. A token's score reads weights and labels where they are, which may be in a mapped model file;
+// attributes with many labels get a dense row besides, made when the model is.
 //
 //   first [A]   where an attribute's node features begin; for one with a row (n > row_limit) the row's number
 //   n [A]       how many node features it has
@@ -49,7 +49,7 @@ class PackedFeatures final : public ScoringLayout {
   void expand(const double* weights, double* dense) const override;
   EdgeFeatures edge_features() const;
 
-  // Tokens from .. to-1 of a batch, encoded as they come, in `memory`; an entry's feature is a place among
+  // Tokens from .. to-1 of a batch, encoded as they come, in `memory`; an entry's feature is a position among
   // the weights.
   TokenBlock encode(const EncodedTokens& tokens, int64_t from, int64_t to, OwnedRows& memory) const;
 
@@ -59,7 +59,7 @@ class PackedFeatures final : public ScoringLayout {
   void each_attribute(const Visit& visit) const;
 };
 
-// A feature index brought into that order: order[i] is the feature that stands at place i.
+// A feature index brought into that order: order[i] is the feature at position i.
 struct Packing {
   PackedFeatures features;
   std::vector<uint32_t> order;

@@ -2,7 +2,8 @@
 //
 // run_team(n, work) calls work(thread) on n threads and waits; thread 0 is the caller. An exception
 // in any of them is rethrown here after all have ended. for_each_task hands out tasks 0 .. n_tasks-1
-// in turn. A Meeting is where a team's threads wait for one another. Nothing here decides in which order
+// in turn. A Meeting is where a team's threads wait for one another, a Failure what ends their work early.
+// Nothing here decides in which order
 // numbers are added: callers sum fixed pieces in fixed order, so that one thread and many give the same bits.
 #pragma once
 
@@ -81,6 +82,27 @@ class Meeting {
   const int n_threads_;
   std::atomic<int> arrived_{0};
   std::atomic<unsigned> round_{0};
+};
+
+// The first exception of a team whose threads must all come to the next meeting.
+class Failure {
+ public:
+  template <class Work>
+  void guard(const Work& work) {
+    try {
+      work();
+    } catch (...) {
+      if (!happened_.exchange(true)) what_ = std::current_exception();
+    }
+  }
+  bool happened() const { return happened_; }
+  void rethrow() const {  // after the team has ended
+    if (happened_) std::rethrow_exception(what_);
+  }
+
+ private:
+  std::atomic<bool> happened_{false};
+  std::exception_ptr what_;
 };
 
 template <class Task>

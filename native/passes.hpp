@@ -1,9 +1,9 @@
-// What stochastic optimisers ask of a training problem: passes over sequences.
+// The interface of a training problem to stochastic optimisers: passes over sequences.
 //
-// A sequence's loss is asked for at the current weights, then its gradient, summed per weight. Weights are
-// scale * field; a field is one flat memory with at least one entry per weight, in the order that suits the
-// problem. The gradient of a sequence in potential space is one flat vector of `size(i)` numbers, from which
-// the gradient in the weights can be made again: a compact memory, and linear.
+// evaluate() computes the loss of a sequence at the current weights, collect() its gradient per weight.
+// Weights are scale * field; a field is one flat memory with at least one entry per weight, in the order that
+// suits the problem. The gradient of a sequence in potential space is one flat vector of `size(i)` numbers,
+// from which the gradient in the weights can be computed again: compact, and linear.
 //
 // Two implementations: chains (chain_passes.hpp), and structures written in Python (bind/passes.cpp).
 #pragma once
@@ -26,10 +26,10 @@ class Passes {
   // field <- values [n_features], and back.
   virtual void spread(const double* values, double* field) const = 0;
   virtual void gather(const double* field, double* values) const = 0;
-  // An empty gradient, which says how long a field is.
+  // An empty gradient; its field_size() is the length of a field.
   virtual SparseGradient sparse_gradient() const = 0;
 
-  // Returns the weight of sequence i times its loss at scale * field. What follows, up to size(), is about
+  // Returns the weight of sequence i times its loss at scale * field. The functions up to size() refer to
   // the sequence and the weights of the last call.
   virtual double evaluate(int64_t i, const double* field, double scale) = 0;
   virtual int64_t wrong() const = 0;  // positions whose gradient is not zero

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
-// Sequences first .. last-1 of a block hold about kBlockTokens tokens: enough work to be worth a hand-out.
+// Sequences first .. last-1 of a block have about kBlockTokens tokens: enough work for a task.
 constexpr int64_t kBlockTokens = 1024;
 
 std::vector<int64_t> cut_blocks(const Potentials& from) {
@@ -62,6 +62,16 @@ uint64_t split_mix(uint64_t& state) {
 }
 
 }  // namespace
+
+void node_scores(const Potentials& from, int n_threads, double* out) {
+  const int S = from.S(), P = from.P();
+  each_sequence(from, n_threads, [&](int64_t i, Potentials::Reader& reader, SequencePass& pass) {
+    double* node = pass.scratch(from.length(i), P);
+    reader.fill(node);
+    for (int64_t t = 0; t < from.length(i); ++t)
+      std::copy_n(node + t * P, S, out + (from.offsets[i] + t) * S);
+  });
+}
 
 void log_partitions(const Potentials& from, Numerics numerics, int n_threads, double* log_z) {
   each_sequence(from, n_threads, [&](int64_t i, Potentials::Reader& reader, SequencePass& pass) {
@@ -154,15 +164,12 @@ void score_labels(const Potentials& from, int n_threads, const int32_t* states, 
     const int64_t T = from.length(i);
     const int32_t* y = states + from.offsets[i];
     double* node = pass.scratch(T, P);
-    Buffer own(reader.own() != nullptr ? static_cast<size_t>(from.S()) * P : 0);
+    Buffer own;
     reader.fill(node);
     double total = 0;
     for (int64_t t = 0; t < T; ++t) {
       total += node[t * P + y[t]];
-      if (t == 0) continue;
-      const bool mine = reader.own() != nullptr && reader.own()->has(t);
-      if (mine) reader.own()->fill(t, own.data());
-      total += (mine ? own : from.edges().scores)[y[t - 1] * P + y[t]];
+      if (t > 0) total += edge_scores(from.edges(), reader.own(), t, own)[y[t - 1] * P + y[t]];
     }
     scores[i] = CANARY_ELSEWHERE(THREADS, CANARY(LABELLING, total));
   });

@@ -1,4 +1,4 @@
-// Questions to a batch of chains, threaded over sequences. Results do not depend on the number of threads.
+// Queries of a batch of chains, threaded over sequences. Results do not depend on the number of threads.
 //
 // A sequence without any labelling of finite score has log Z = -inf; all other queries refuse it by throwing
 // ImpossibleSequence.
@@ -19,6 +19,9 @@ struct ImpossibleSequence : std::invalid_argument {
             "sequence " + std::to_string(i) +
             ": no labelling has a finite score; every path is forbidden by -inf potentials") {}
 };
+
+// Node scores [tokens, S].
+void node_scores(const Potentials& from, int n_threads, double* out);
 
 void log_partitions(const Potentials& from, Numerics numerics, int n_threads, double* log_z);
 

@@ -10,8 +10,8 @@ namespace fieldcraft {
 namespace {
 
 constexpr double kFirstCurvature = 1;
-constexpr double kFall = 0.9;          // of a curvature, when it was looked at
-constexpr double kSmallSquare = 1e-8;  // gradients shorter than this say nothing of curvature
+constexpr double kFall = 0.9;          // of a curvature, each time it is checked
+constexpr double kSmallSquare = 1e-8;  // the squared gradient below which curvature is not estimated
 constexpr double kLongestTrust = 1 << 10;
 constexpr double kSmallScale = 1e-50;
 constexpr double kLeastCurvature = 1e-12;
@@ -25,6 +25,7 @@ Sag::Sag(Passes& passes, const uint8_t* mask, double precision, const std::vecto
       mean_(passes, field_.size(), mean, true),
       direction_(Buffer::zeros(field_.size())),
       begin_(1, 0) {
+  fields_.push_back({"direction", &direction_}), numbers_.push_back(&n_met_);
   for (int64_t i = 0; i < passes.n_sequences(); ++i) begin_.push_back(begin_.back() + passes.size(i));
   while (leaves_ < static_cast<size_t>(passes.n_sequences())) leaves_ *= 2;
   start(std::vector<double>(passes.n_features(), 0.0).data());
@@ -64,7 +65,7 @@ void Sag::set_curvature(int64_t sequence, double curvature) {
   }
 }
 
-// The first time round all sequences are met once.
+// In the first pass every sequence is drawn once.
 int64_t Sag::draw(int64_t k, const int64_t* order) {
   if (uniforms_.size() < 2 * static_cast<size_t>(k + 1))
     throw std::invalid_argument("sag: a pass needs two random numbers per draw");
@@ -115,7 +116,7 @@ double Sag::visit(int64_t i) {
   return loss;
 }
 
-// The loss's gradient takes the place of what was remembered; d moves by the difference.
+// Replaces the stored gradient of the sequence by the current one; d changes by the difference.
 void Sag::remember(int64_t i) {
   float* old = memory_.parts.data() + begin_[i];
   change_.resize(now_.size());
@@ -128,8 +129,8 @@ void Sag::remember(int64_t i) {
   });
 }
 
-// Doubles the curvature until a step of its inverse keeps its promise. A sequence that does is left alone for
-// twice as many visits as before.
+// Doubles the curvature until a step of its inverse lowers the loss as much as expected. A sequence for which
+// no doubling is needed is not checked again for twice as many visits as before.
 void Sag::search(int64_t i, double loss) {
   if (memory_.waiting[i] > 0) return memory_.waiting[i] -= 1, void();
   collect(true);
@@ -161,18 +162,6 @@ double Sag::loss_at(int64_t i, double step) {
     }
   } const put_back{*this};
   return evaluate(i);
-}
-
-std::vector<Stochastic::Field> Sag::fields() {
-  std::vector<Field> out = Stochastic::fields();
-  out.push_back({"direction", &direction_});
-  return out;
-}
-
-std::vector<double*> Sag::numbers() {
-  std::vector<double*> out = Stochastic::numbers();
-  out.push_back(&n_met_);
-  return out;
 }
 
 }  // namespace fieldcraft

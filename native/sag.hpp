@@ -1,7 +1,7 @@
 // Stochastic average gradient with non-uniform sampling (Schmidt et al. 2015), for smooth losses.
 //
-// The gradient g_i of every sequence's loss is remembered as it was last met, in potential space; d is their
-// sum in weight space. With m sequences met, lambda = precision / N and the Gaussian's mean u,
+// The last gradient g_i of every sequence's loss is stored, in potential space; d is their sum in weight
+// space. With m sequences visited so far, lambda = precision / N and the Gaussian's mean u,
 //
 //   w <- w - alpha (d / m + lambda (w - u)),      alpha = (1 / (L_max + lambda) + 1 / (L_mean + lambda)) / 2
 //
@@ -31,16 +31,14 @@ class Sag final : public Stochastic {
            40 * static_cast<size_t>(n_sequences);
   }
 
-  // Random numbers [2 n] in [0, 1) for the n draws of the next pass, whose order [n] is of sequences drawn
-  // evenly: they decide about the others.
+  // Random numbers [2 n] in [0, 1) for the n draws of the next pass: whether a draw follows the pass's order
+  // or the curvatures, and which sequence the latter select.
   void use(const double* uniforms, int64_t n) { uniforms_.assign(uniforms, uniforms + n); }
 
   void start(const double* weights) override;
-  std::vector<Field> fields() override;
-  std::vector<double*> numbers() override;
 
-  // Remembered gradients, sequence by sequence; curvatures [N], and for each sequence how long its curvature
-  // is trusted; 0 where it was not met.
+  // Stored gradients, sequence by sequence; curvatures [N], and for each sequence how long its curvature
+  // is trusted; 0 for a sequence not yet visited.
   struct Memory {
     std::vector<float> parts;
     std::vector<double> curvature, trusted, waiting;

@@ -3,7 +3,7 @@
 // Layout: node [tokens, S], no padding. Readers copy into the padded rows that the kernels work on, so every
 // query gives the bits that it gives for the potentials they were copied from.
 // Edges that depend on the input are still added up when they are used: a row of them is S^2 numbers, and
-// reading it from memory takes as long as adding up the few weights that it is made of.
+// reading it from memory takes as long as adding up its few weights.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,9 @@
 // expanded from the weight vector; the weights of the other attributes are read one by one where they are;
 // the label pairs are a matrix.
 //
-//   TrainingLayout (training_layout.hpp)   the tokens of a corpus are encoded once; weights change all the
-//   time PackedFeatures (packed.hpp)            the arrays of a model file, read in place; tokens encoded as
-//   they come
+//   TrainingLayout (training_layout.hpp)   the tokens of a corpus are encoded once; the weights change
+//   PackedFeatures (packed.hpp)            the arrays of a model file, read in place; tokens are encoded
+//                                          batch by batch
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct EncodedTokens {
 // Do (feature, label) entries need two words each; see Entry.
 inline bool needs_wide_entries(int64_t n_features, int S) { return n_features > 0xffffff || S > 256; }
 
-// Attributes with more labels than this have a dense row; rows of many states must earn their width.
+// Attributes with more labels than this have a dense row; the limit grows with the number of states.
 inline int sparse_limit(int S) { return S / 8 > 2 ? S / 8 : 2; }
 
 // TokenRows with its own memory.

@@ -1,9 +1,9 @@
-// What training asks about one sequence: its scores, marginals, the best labelling with costs, and a loss
-// with its gradient in potential space. Batch, stochastic and dual drivers all ask here.
+// Inference on one sequence for training: scores, marginals, the best labelling with costs, and a loss with
+// its gradient in potential space. The batch, stochastic and dual drivers all use it.
 //
 // A Chain (objectives.hpp) describes the potentials: those of a sequence of the corpus at some weights, made
-// by `chain`, or others of the caller's. Gradients of nodes go to the caller's rows [T, P], those of label
-// pairs to PairSums; how both reach the weights is the layout's business (training_layout.hpp).
+// by `chain`, or those of the caller. Gradients of nodes go to the caller's rows [T, P], those of label
+// pairs to PairSums; the layout maps both to the weights (training_layout.hpp).
 #pragma once
 
 #include <cstdint>
@@ -45,21 +45,21 @@ class PairSums {
 // One thread's memory for one sequence after the other.
 class SequenceOracle {
  public:
-  explicit SequenceOracle(const TrainingLayout& layout)  // must stay
+  explicit SequenceOracle(const TrainingLayout& layout)  // must outlive this
       : layout_(&layout), observed_(layout.observed()) {}
 
   // Sequence i at scale * weights, of which `edges` are the label pairs; gold [T] and allowed [T, S] as the
-  // caller needs them. The weights and edges that look at the input are those of the last call.
+  // caller needs them. The weights, and the edges that depend on the input, are those of the last call.
   Chain chain(int64_t i, const WeightView& weights, double scale, const Edges& edges, const int32_t* gold,
               const uint8_t* allowed);
 
   // weight * marginals: nodes to node [T, P], pairs added to `pairs`. Returns log Z.
   double marginals(const Chain& chain, double weight, double* node, PairSums& pairs);
-  // Returns weight * loss; its gradient goes where marginals() puts them.
+  // Returns weight * loss; its gradient is written like the output of marginals().
   double loss(const Objective& objective, const Chain& chain, double weight, double* node, PairSums& pairs) {
     return loss_.evaluate(objective, chain, weight, node, into(pairs, chain));
   }
-  // weight * the indicator of a labelling [T], in the place of marginals.
+  // Like marginals(), for weight * the indicator of a labelling [T].
   void indicator(const Chain& chain, const int32_t* labels, double weight, double* node, PairSums& pairs);
   // The labelling of the greatest score + cost [S, S] (by gold label and label); returns that sum.
   double argmax(const Chain& chain, const double* cost, int32_t* labels);

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "canary.hpp"
-#include "vectormath.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -100,30 +99,22 @@ double Smo::pass(const int64_t* order, int steps, bool looks) {
   return gap;
 }
 
-Smo::Found Smo::explore(double tolerance) {
-  Found found{0, 0};
-  CompensatedSum gap;
+void Smo::explore(double tolerance) {
   for (int64_t i = 0; i < point_.n_sequences(); ++i) {
-    const int64_t T = point_.length(i);
-    const double c = point_.weight_of(i);
-    if (T == 0 || c == 0) continue;
+    if (point_.length(i) == 0 || point_.weight_of(i) == 0) continue;
     point_.score(i, scores_);
     evaluate(i);
     look(i);
-    double now = 0, slack = -std::numeric_limits<double>::infinity();
-    for (const Kept& one : kept_[i]) now += one.share * one.value, slack = std::max(slack, one.value);
-    gap.add(c * (std::max(worst_value_, slack) - now));
-    if (worst_value_ > slack + tolerance) keep_worst(i), ++found.n_added;
+    double slack = -std::numeric_limits<double>::infinity();
+    for (const Kept& one : kept_[i]) slack = std::max(slack, one.value);
+    if (worst_value_ > slack + tolerance) keep_worst(i);
   }
-  found.gap = gap.total();
-  return found;
 }
 
-double Smo::dual() const {
-  CompensatedSum total;
-  for (int64_t i = 0; i < point_.n_sequences(); ++i)
-    for (const Kept& one : kept_[i]) total.add(point_.weight_of(i) * one.share * one.cost);
-  return total.total() - point_.penalty();
+double Smo::term(int64_t i) const {
+  double total = 0;
+  for (const Kept& one : kept_[i]) total += one.share * one.cost;
+  return total;
 }
 
 Smo::State Smo::state() const {
@@ -164,12 +155,6 @@ void Smo::restore(const State& state) {
     }
   }
   rebuild();
-}
-
-int64_t Smo::n_labellings() const {
-  int64_t n = 0;
-  for (const auto& kept : kept_) n += static_cast<int64_t>(kept.size());
-  return n;
 }
 
 }  // namespace fieldcraft

@@ -7,14 +7,16 @@
 // (dual_point.hpp).
 //
 // run:      looks for the labelling that violates the margin most, keeps it, then makes up to `steps` steps.
-// explore:  the same for all sequences at fixed weights, without steps: the duality gap is exact.
+// explore:  at fixed weights, keeps the labellings whose margin is violated by more than the slack +
+//           tolerance, without steps.
 // polish:   steps among the labellings that are kept.
 //
-// A sequence that keeps `budget` labellings lets one without a share go for a new one, that of least
-// theta + cost; only where all of them have shares it keeps more.
+// A sequence with `budget` labellings replaces one without a share, that of least theta + cost, by a new one;
+// only if all of them have shares it keeps more.
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "dual_point.hpp"
@@ -25,36 +27,34 @@ class Smo final : public DualMethod {
  public:
   Smo(DualPoint point, int budget);
 
-  // One pass of visits in the order of `order` [N]; returns the sum of c_i gap_i as they were met.
+  // One pass of visits in the order of `order` [N]; returns the sum of c_i gap_i, each as computed at its
+  // visit.
   double run(const int64_t* order, int steps) { return pass(order, steps, true); }
 
-  struct Found {
-    double gap;       // P(w) - D
-    int64_t n_added;  // labellings whose margin is violated by more than the slack + tolerance
-  };
-  Found explore(double tolerance);
-  // One pass over the kept labellings; returns the sum of c_i (gap_i among them), as they were met.
+  void explore(double tolerance);
+  // One pass over the kept labellings; returns the sum of c_i (gap_i among them), each as computed at
+  // its visit.
   double polish(const int64_t* order, int steps) { return pass(order, steps, false); }
 
-  double dual() const override;
-  // The weights that belong to the shares, summed anew; passes begin with it.
+  // Recomputes the weights from the shares; passes begin with it.
   void rebuild();
 
   struct State {
     std::vector<int64_t> counts;   // [N] labellings of each sequence
     std::vector<double> shares;    // [all labellings], sequence by sequence
     std::vector<uint16_t> labels;  // [their tokens]
+    auto fields() { return std::tie(counts, shares, labels); }
   };
   State state() const;
   void restore(const State& state);
   bool accepts(const State& state) const;  // is it a state of this training
-  int64_t n_labellings() const;
 
  private:
   struct Kept {
     std::vector<int32_t> labels;
     double share, cost, value;  // value: theta + cost at the weights of the visit
   };
+  double term(int64_t i) const override;
   double pass(const int64_t* order, int steps, bool looks);
   void evaluate(int64_t i);
   void look(int64_t i);

@@ -1,4 +1,4 @@
-// The gradient of one sequence, summed per weight: what update rules that are not linear in it need.
+// The gradient of one sequence, summed per weight, for update rules that are not linear in it.
 //
 // Weights live in a field (passes.hpp): stretches of `width` entries each, one shared stretch after them,
 // then single entries. A stretch that occurs several times in a sequence has one sum. The cost follows the

@@ -36,7 +36,9 @@ Stochastic::Stochastic(Passes& passes, const uint8_t* mask, Averaging averaging)
   std::vector<double> may_change(passes.n_features(), 1.0);
   if (mask != nullptr) std::copy_n(mask, may_change.size(), may_change.begin());
   passes.spread(may_change.data(), mask_.data());
-  if (averages()) sum_ = Buffer::zeros(field_.size());
+  if (!averages()) return;
+  sum_ = Buffer::zeros(field_.size());
+  fields_.push_back({"sum", &sum_});
 }
 
 void Stochastic::start(const double* weights) {
@@ -102,12 +104,6 @@ void Stochastic::weights(double* out) const {
   passes_.gather(mean.data(), out);
 }
 
-std::vector<Stochastic::Field> Stochastic::fields() {
-  std::vector<Field> out{{"last", &field_}};
-  if (averages()) out.push_back({"sum", &sum_});
-  return out;
-}
-
 // -- descent -----------------------------------------------------------------------------------------
 
 Descent::Descent(Passes& passes, const uint8_t* mask, Averaging averaging, const Options& options,
@@ -121,9 +117,14 @@ Descent::Descent(Passes& passes, const uint8_t* mask, Averaging averaging, const
   const bool by_scale = precision_.each.size() == 0 && mean_.zero() && !options.adaptive;
   if (by_scale) uniform_ = precision_.one / static_cast<double>(std::max<int64_t>(passes.n_sequences(), 1));
   if ((!by_scale && !precision_.zero()) || (options.adaptive && has_l1())) count_sequences();
-  const auto zeros = [&](bool needed) { return Buffer::zeros(needed ? field_.size() : 0); };
-  squares_ = zeros(options.adaptive), taken_ = zeros(has_l1());
-  spared_ = zeros(has_l1() && options.adaptive), held_ = zeros(options.hold);
+  const auto add = [&](bool needed, const char* name, Buffer& values) {
+    if (!needed) return;
+    values = Buffer::zeros(field_.size());
+    fields_.push_back({name, &values});
+  };
+  add(options.adaptive, "squares", squares_), add(has_l1(), "taken", taken_);
+  add(has_l1() && options.adaptive, "spared", spared_);
+  if (options.hold) held_ = Buffer::zeros(field_.size());
 }
 
 void Descent::count_sequences() {
@@ -215,14 +216,6 @@ void Descent::finish() {
   if (!has_l1() || options_.adaptive) return;
   for (size_t k = 0; k < field_.size(); ++k)
     if (field_[k] != 0) change(k, clip(k, shrunk_, scale_ * field_[k]) / scale_ - field_[k]);
-}
-
-std::vector<Stochastic::Field> Descent::fields() {
-  std::vector<Field> out = Stochastic::fields();
-  if (squares_.size() != 0) out.push_back({"squares", &squares_});
-  if (taken_.size() != 0) out.push_back({"taken", &taken_});
-  if (spared_.size() != 0) out.push_back({"spared", &spared_});
-  return out;
 }
 
 }  // namespace fieldcraft

@@ -17,7 +17,8 @@
 //
 // where p is the precision / N of every weight (then by scale, if all are equal and m = 0), or else the
 // precision / (sequences with the feature) of the weights that the sequence touches. Absolute values are
-// cumulative (Tsuruoka, Tsujii & Ananiadou 2009): a weight is clipped at 0 by what it was spared so far.
+// cumulative (Tsuruoka, Tsujii & Ananiadou 2009): a weight is clipped at 0 by the penalty not yet applied to
+// it.
 #pragma once
 
 #include <string>
@@ -39,25 +40,26 @@ class Stochastic {
   // mask [n_features] or null: 0 where a weight may not change. The passes must outlive this.
   Stochastic(Passes& passes, const uint8_t* mask, Averaging averaging);
   virtual ~Stochastic() = default;
+  Stochastic(const Stochastic&) = delete;  // fields_ and numbers_ point to members
 
-  // One pass; returns the sum of the losses as they were met.
+  // One pass; returns the sum of the losses, each as computed at its visit.
   double run(const int64_t* order, int64_t n);
   // The sum of the losses at the weights as they are, the average if there is one.
   double loss(const int64_t* order, int64_t n);
 
-  // Begins anew at weights [n_features].
+  // Starts again at weights [n_features].
   virtual void start(const double* weights);
   // The weights that the method arrives at (the average, if so), and the last ones.
   void weights(double* out) const;
   void last_weights(double* out) const;
 
-  // What must be kept to go on later: fields as [n_features], and numbers.
+  // What must be saved to continue later: fields as [n_features], and numbers.
   struct Field {
     std::string name;
     Buffer* values;
   };
-  virtual std::vector<Field> fields();
-  virtual std::vector<double*> numbers() { return {&time_, &scale_, &theta_, &total_, &shrunk_}; }
+  const std::vector<Field>& fields() const { return fields_; }
+  const std::vector<double*>& numbers() const { return numbers_; }
 
   const Passes& passes() const { return passes_; }
 
@@ -85,7 +87,9 @@ class Stochastic {
   Buffer mask_;  // a field; 0 for entries without a weight, too
   Buffer field_, sum_;
   double time_ = 0, scale_ = 1, theta_ = 0, total_ = 0;
-  double shrunk_ = 0;  // what an absolute-value penalty of strength 1 took so far
+  double shrunk_ = 0;                             // what an absolute-value penalty of strength 1 took so far
+  std::vector<Field> fields_{{"last", &field_}};  // subclasses add theirs
+  std::vector<double*> numbers_{&time_, &scale_, &theta_, &total_, &shrunk_};
 };
 
 // A number for each entry of a field.
@@ -112,7 +116,6 @@ class Descent : public Stochastic {
           const Penalty& penalty);
 
   void start(const double* weights) override;
-  std::vector<Field> fields() override;
 
  protected:
   double visit(int64_t sequence) override;
@@ -130,7 +133,7 @@ class Descent : public Stochastic {
   double uniform_ = 0;      // precision / N, by scale
   Buffer share_;            // 1 / sequences with the feature; where penalties are spread over them
   Buffer squares_, taken_;  // sums of squared gradients; what absolute values took so far
-  Buffer spared_;           // adaptive: in the place of shrunk_
+  Buffer spared_;           // adaptive: instead of shrunk_
   Buffer held_;
   double n_held_ = 0;
 };

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <barrier>
 #include <cmath>
-#include <exception>
+#include <optional>
 
 #include "parallel.hpp"
 #include "sequence_oracle.hpp"
@@ -18,7 +18,7 @@ constexpr int kGroupStates = 64;
 constexpr size_t kGroupSize = 4;
 
 // A round's marginals should stay in the second-level cache of a core, and so should the pair marginals that
-// edge features ask for; but a lane should have a few sequences, more where they run together.
+// edge features need; but a lane should have a few sequences, more where they run together.
 constexpr int64_t kRoundBytes = 1 << 20, kRoundEntries = 1 << 18;
 constexpr int64_t kRoundTokens = 1024, kGroupedTokens = 4096, kGroupedBytes = 8 << 20;
 
@@ -37,7 +37,7 @@ struct ChainProblem::Lane {
   std::vector<SequencePass> passes;  // of sequences that run together
 };
 
-// Kept between evaluations, so that its memory is asked for once.
+// Kept between evaluations, so that its memory is allocated once.
 struct ChainProblem::Sweep {
   Mode mode = Mode::likelihood;
   const int32_t* gold = nullptr;
@@ -49,12 +49,13 @@ struct ChainProblem::Sweep {
   std::vector<Lane> lanes;
   std::vector<std::atomic<int>> next;  // [rounds] lane to hand out
   std::barrier<> all_here;
-  std::exception_ptr failure;
-  std::atomic<bool> failed{false};
+  std::optional<Failure> failure;
 
-  Sweep(const TrainingLayout& layout, size_t n_rounds)
+  Sweep(const TrainingLayout& layout, size_t n_rounds, size_t round_nodes, size_t round_entries)
       : weights(layout, LaidOutWeights::Memory::in_place),
         dense_gradient(layout.dense_size()),
+        node{Buffer(round_nodes), Buffer(round_nodes)},
+        entries{Buffer(round_entries), Buffer(round_entries)},
         next(n_rounds),
         all_here(layout.n_threads()) {
     lanes.reserve(kLanes);
@@ -70,7 +71,6 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
   if (sequence_weights != nullptr)
     sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
   cut_rounds();
-  make_sweep();
   empirical_.assign(n_features(), 0.0);
   sweep_->gold = gold;
   run(Mode::count_gold, empirical_.data(), empirical_.data(), nullptr);  // counts need no weights
@@ -89,6 +89,7 @@ void ChainProblem::cut_rounds() {
   const auto entries = [&](int64_t begin, int64_t end) {
     return layout_.entries_before(layout_.first(end)) - layout_.entries_before(layout_.first(begin));
   };
+  int64_t most_tokens = 0, most_entries = 0;  // of a round
   for (int64_t first = 0; first < n_sequences();) {
     int64_t last = first + 1;
     while (last < n_sequences() && tokens(first, last + 1) <= budget &&
@@ -102,18 +103,12 @@ void ChainProblem::cut_rounds() {
     }
     round.lanes[kLanes] = last;
     rounds_.push_back(round);
-    round_tokens_ = std::max(round_tokens_, tokens(first, last));
-    round_entries_ = std::max(round_entries_, entries(first, last));
+    most_tokens = std::max(most_tokens, tokens(first, last));
+    most_entries = std::max(most_entries, entries(first, last));
     first = last;
   }
-}
-
-void ChainProblem::make_sweep() {
-  sweep_ = std::make_unique<Sweep>(layout_, rounds_.size());
-  for (int slot = 0; slot < 2; ++slot) {
-    sweep_->node[slot] = Buffer(static_cast<size_t>(round_tokens_) * layout_.P());
-    sweep_->entries[slot] = Buffer(static_cast<size_t>(round_entries_));
-  }
+  sweep_ = std::make_unique<Sweep>(layout_, rounds_.size(), static_cast<size_t>(most_tokens) * layout_.P(),
+                                   static_cast<size_t>(most_entries));
 }
 
 // Phase one of a round, for one lane: gradients of its sequences into the round's buffers.
@@ -180,14 +175,12 @@ void ChainProblem::sweep_rounds(int thread) {
   Sweep& sweep = *sweep_;
   for (size_t r = 0; r < rounds_.size(); ++r) {
     const int slot = r & 1;
-    try {
-      for (int lane = sweep.next[r]++; lane < kLanes && !sweep.failed; lane = sweep.next[r]++)
+    sweep.failure->guard([&] {
+      for (int lane = sweep.next[r]++; lane < kLanes && !sweep.failure->happened(); lane = sweep.next[r]++)
         run_lane(rounds_[r], lane, slot);
-    } catch (...) {
-      if (!sweep.failed.exchange(true)) sweep.failure = std::current_exception();
-    }
+    });
     sweep.all_here.arrive_and_wait();
-    if (sweep.failed) return;
+    if (sweep.failure->happened()) continue;  // to the last barrier, so that no thread waits for ever
     layout_.scatter(layout_.first(rounds_[r].lanes[0]), layout_.first(rounds_[r].lanes[kLanes]),
                     sweep.node[slot].data(), sweep.entries[slot].data(), thread, sweep.dense_gradient.data(),
                     sweep.gradient);
@@ -198,14 +191,14 @@ void ChainProblem::sweep_rounds(int thread) {
 void ChainProblem::run(Mode mode, const double* weights, double* gradient, double* per_sequence) {
   Sweep& sweep = *sweep_;
   sweep.mode = mode, sweep.gradient = gradient, sweep.per_sequence = per_sequence;
-  sweep.failed = false, sweep.failure = nullptr;
+  sweep.failure.emplace();
   for (auto& lane : sweep.next) lane = 0;
   sweep.weights.set(weights);
   sweep.dense_gradient.fill_zero();
   std::fill_n(gradient, n_features(), 0.0);
   for (Lane& lane : sweep.lanes) lane.pairs.clear();
   run_team(layout_.n_threads(), [&](int thread) { sweep_rounds(thread); });
-  if (sweep.failed) std::rethrow_exception(sweep.failure);
+  sweep.failure->rethrow();
   double* pairs = sweep.dense_gradient.data() + layout_.pairs_at();
   for (size_t k = 0; k < layout_.n_pairs(); ++k)
     for (const Lane& lane : sweep.lanes) pairs[k] += lane.pairs.total(k, sweep.weights.edges());
@@ -217,7 +210,7 @@ double ChainProblem::evaluate(const double* weights, double* gradient, double* p
   double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
   sweep_->gold = fused_ ? nullptr : gold_.data();
   run(fused_ ? Mode::likelihood : Mode::loss, weights, gradient, values);
-  CompensatedSum value;  // the terms are large and nearly equal: their rounding would drown small steps
+  CompensatedSum value;  // the terms are large: their rounding errors would hide small steps
   for (int64_t i = 0; i < n_sequences(); ++i) value.add(fused_ ? weight_of(i) * values[i] : values[i]);
   if (!fused_) return value.total();
   const int n_threads = layout_.n_threads();

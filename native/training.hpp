@@ -3,7 +3,7 @@
 //   value(w)    = sum over sequences of weight * loss        (objectives.hpp)
 //   gradient(w) = design transposed times the gradients in potential space
 //
-// For the likelihood, which is what most people train, the gold part is taken out of the sweep:
+// For the likelihood, the usual case, the gold part is computed once, outside the sweep:
 //
 //   value(w)    = sum over sequences of weight * log Z(x)  -  <w, empirical>
 //   gradient(w) = expected counts under the model  -  empirical counts
@@ -36,7 +36,7 @@ class ChainProblem {
   // Another loss than the likelihood; gold [tokens], where it is needed.
   void use(Objective objective, const int32_t* gold);
 
-  // Back to the likelihood, with counts [n_features] in the place of the gold labelling's.
+  // Back to the likelihood, with counts [n_features] instead of those of the gold labelling.
   void expect(const double* counts) {
     fused_ = true;
     empirical_.assign(counts, counts + n_features());
@@ -68,11 +68,10 @@ class ChainProblem {
     int64_t lanes[kLanes + 1];  // first sequence of each lane, and the end
   };
   struct Lane;
-  struct Sweep;  // what one evaluation shares between its threads
+  struct Sweep;  // shared by the threads of an evaluation
   enum class Mode { likelihood, loss, count_gold };
 
-  void cut_rounds();
-  void make_sweep();
+  void cut_rounds();  // and makes the sweep
   void run(Mode mode, const double* weights, double* gradient, double* per_sequence);
   void sweep_rounds(int thread);
   void run_lane(const Round& round, int lane, int slot);
@@ -81,7 +80,6 @@ class ChainProblem {
   TrainingLayout layout_;
   std::vector<double> sequence_weights_;  // empty: all 1
   std::vector<Round> rounds_;
-  int64_t round_tokens_ = 0, round_entries_ = 0;  // largest round
   std::vector<double> empirical_;
   Objective objective_;
   std::vector<int32_t> gold_;  // of use()

@@ -10,7 +10,7 @@
 
 namespace fieldcraft {
 
-// A running sum that keeps what rounding takes away (Neumaier).
+// A running sum with compensation for rounding (Neumaier).
 class CompensatedSum {
  public:
   void add(double x) {

@@ -12,9 +12,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "array.hpp"
@@ -22,6 +22,7 @@
 namespace fieldcraft::bind {
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 template <class T>
 using In1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -46,51 +47,71 @@ nb::object give(std::vector<T>&& values) {
 }
 
 // An array of the core over elements first .. last-1 of a NumPy array, which stays alive; T may differ from
-// the array's type in name only (char for bytes, structs for their words).
+// the array's type in name only (char for bytes, structs for their words). Without a range: over all of it.
 template <class T, class U>
 Array<T> looking_at(const In1<U>& array, size_t first, size_t last) {
   return Array<T>(reinterpret_cast<const T*>(array.data() + first), (last - first) * sizeof(U) / sizeof(T),
                   std::make_shared<In1<U>>(array));
+}
+template <class T, class U>
+Array<T> looking_at(const In1<U>& array) {
+  return looking_at<T>(array, 0, array.shape(0));
+}
+
+// A tuple of arrays.
+template <class... T>
+nb::tuple give_all(std::vector<T>&&... values) {
+  return nb::make_tuple(give(std::move(values))...);
+}
+
+template <class T>
+std::vector<T> vector_of(const In1<T>& array) {
+  return {array.data(), array.data() + array.shape(0)};
 }
 template <class T>
 std::vector<T> copied(const Array<T>& array) {
   return {array.begin(), array.end()};
 }
 
-inline void require(bool holds, const char* message) {
-  if (!holds) [[unlikely]]
-    throw std::invalid_argument(message);
+// Throws a message made of texts and numbers; it is put together only when it is needed, since these checks
+// are made in loops over all the data.
+template <class... Pieces>
+void require(bool condition, const Pieces&... pieces) {
+  if (condition) [[likely]]
+    return;
+  std::ostringstream message;
+  (message << ... << pieces);
+  throw std::invalid_argument(message.str());
 }
 
-// `message()` makes the text, only when it is needed: these checks stand in loops over all the data.
-template <class Message>
-  requires std::is_invocable_v<Message>
-inline void require(bool holds, const Message& message) {
-  if (!holds) [[unlikely]]
-    throw std::invalid_argument(message());
+// Calls work() without Python's lock.
+template <class Work>
+auto unlocked(const Work& work) {
+  const nb::gil_scoped_release released;
+  return work();
 }
 
-// Offsets of a ragged batch: start at 0, never fall, end at `total`.
+// Offsets of a ragged batch: start at 0, never decrease, end at `total`.
 inline void check_offsets(const In1<int64_t>& offsets, int64_t total, const char* name) {
   const int64_t* at = offsets.data();
   const size_t n = offsets.shape(0);
-  require(n >= 1 && at[0] == 0, [&] { return std::string(name) + " must start with 0"; });
-  for (size_t i = 1; i < n; ++i)
-    require(at[i] >= at[i - 1],
-            [&] { return std::string(name) + " must not fall (at " + std::to_string(i) + ")"; });
-  require(at[n - 1] == total, [&] {
-    return std::string(name) + " end at " + std::to_string(at[n - 1]) + ", the data has " +
-           std::to_string(total);
-  });
+  require(n >= 1 && at[0] == 0, name, " must start with 0");
+  for (size_t i = 1; i < n; ++i) require(at[i] >= at[i - 1], name, " must not fall (at ", i, ")");
+  require(at[n - 1] == total, name, " end at ", at[n - 1], ", the data has ", total);
 }
 
 inline void check_range(const In1<int32_t>& ids, int64_t low, int64_t high, const char* name) {
   const int32_t* id = ids.data();
   for (size_t i = 0; i < ids.shape(0); ++i)
-    require(id[i] >= low && id[i] < high, [&] {
-      return std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(id[i]) + ", must be in " +
-             std::to_string(low) + " .. " + std::to_string(high - 1);
-    });
+    require(id[i] >= low && id[i] < high, name, "[", i, "] is ", id[i], ", must be in ", low, " .. ",
+            high - 1);
+}
+
+// One label in 0 .. n_states - 1 for each of the tokens.
+inline void check_labels(const In1<int32_t>& labels, int64_t n_tokens, int64_t n_states) {
+  require(labels.shape(0) == static_cast<size_t>(n_tokens), "labels have shape (", labels.shape(0),
+          ",), expected (", n_tokens, ",): one label per token is needed");
+  check_range(labels, 0, n_states, "labels");
 }
 
 }  // namespace fieldcraft::bind

@@ -1,4 +1,4 @@
-// The table of attribute names: what a Collector found -> ids, and back.
+// The table of attribute names: names that a Collector read -> ids, and back.
 #include <cmath>
 #include <stdexcept>
 
@@ -61,8 +61,7 @@ class AttributeTable {
   }
 
   nb::object name(int64_t id) const {
-    require(id >= 0 && id < size(),
-            [&] { return std::string("attribute id ") + std::to_string(id) + " is out of range"; });
+    require(id >= 0 && id < size(), "attribute id ", id, " is out of range");
     if (hash_size_ > 0) return nb::cast("#" + std::to_string(id));
     const auto k = table_.key(static_cast<size_t>(id));
     return nb::steal(PyUnicode_DecodeUTF8(k.data(), static_cast<Py_ssize_t>(k.size()), "replace"));
@@ -97,7 +96,7 @@ class AttributeTable {
     return grow ? table_.intern(name, hash) : table_.find(name, hash);
   }
 
-  // Ids of all attributes found in a sequence, -1 where unknown.
+  // Ids of all attributes of a sequence, -1 where unknown.
   void look_up(const Collector& c, bool grow, std::vector<int32_t>& ids) {
     const size_t total = c.names.size();
     ids.resize(total);
@@ -141,24 +140,21 @@ class AttributeTable {
 
 void bind_attributes(nb::module_& m) {
   nb::class_<AttributeTable>(m, "AttributeTable")
-      .def(nb::init<int64_t>(), nb::arg("hash_size"))
+      .def(nb::init<int64_t>(), "hash_size"_a)
       .def("__len__", &AttributeTable::size)
-      .def("encode", &AttributeTable::encode, nb::arg("sequences"), nb::arg("grow"))
-      .def("ids", &AttributeTable::ids, nb::arg("names"), nb::arg("grow"))
-      .def("name", &AttributeTable::name, nb::arg("id"))
+      .def("encode", &AttributeTable::encode, "sequences"_a, "grow"_a)
+      .def("ids", &AttributeTable::ids, "names"_a, "grow"_a)
+      .def("name", &AttributeTable::name, "id"_a)
       .def("state", &AttributeTable::state)
-      .def("keep", &AttributeTable::keep, nb::arg("ids"))
-      .def_static("restore", &AttributeTable::restore, nb::arg("bytes"), nb::arg("starts"), nb::arg("slots"),
-                  nb::arg("hash_size"));
+      .def("keep", &AttributeTable::keep, "ids"_a)
+      .def_static("restore", &AttributeTable::restore, "bytes"_a, "starts"_a, "slots"_a, "hash_size"_a);
   // Slots for keys that lie end to end: what a file without them lacks.
   m.def(
       "string_slots",
       [](In1<uint8_t> bytes, In1<uint32_t> starts) {
-        return give(Interner::rebuild(looking_at<char>(bytes, 0, bytes.shape(0)),
-                                      looking_at<uint32_t>(starts, 0, starts.shape(0)))
-                        .file_slots());
+        return give(Interner::rebuild(looking_at<char>(bytes), looking_at<uint32_t>(starts)).file_slots());
       },
-      nb::arg("bytes"), nb::arg("starts"));
+      "bytes"_a, "starts"_a);
 }
 
 }  // namespace fieldcraft::bind

@@ -1,6 +1,7 @@
 // Potentials and the queries on them.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -17,30 +18,26 @@ namespace {
 Numerics numerics_of(const std::string& name) {
   if (name == "auto") return Numerics::automatic;
   if (name == "scaled") return Numerics::scaled;
-  require(name == "log", [&] { return std::string("numerics must be auto, scaled or log, got ") + name; });
+  require(name == "log", "numerics must be auto, scaled or log, got ", name);
   return Numerics::log;
 }
 
 void check_scores(const double* scores, size_t n, size_t width, const char* what) {
-  for (size_t i = 0; i < n; ++i)
-    require(!(std::isnan(scores[i]) || scores[i] == INFINITY), [&] {
-      return std::string(what) + " potentials hold " + std::to_string(scores[i]) + " at row " +
-             std::to_string(width == 0 ? 0 : i / width) + "; they must be finite or -inf";
-    });
+  const auto wrong =
+      std::find_if(scores, scores + n, [](double score) { return std::isnan(score) || score == INFINITY; });
+  if (wrong != scores + n)
+    require(false, what, " potentials contain ", *wrong, " at row ",
+            width == 0 ? 0 : (wrong - scores) / width, "; they must be finite or -inf");
 }
 
 // Arrays stay alive as long as the object: see keep_alive below.
 ArrayPotentials* from_arrays(In2<double> node, In1<double> edge, bool per_token, In1<int64_t> offsets,
                              In1<uint8_t> starts, In1<uint8_t> stops) {
   const size_t S = node.shape(1), tokens = node.shape(0);
-  require(S >= 1 && S <= 65535,
-          [&] { return std::string("a chain needs between 1 and 65535 states, got ") + std::to_string(S); });
+  require(S >= 1 && S <= 65535, "a chain needs between 1 and 65535 states, got ", S);
   require(starts.shape(0) == S && stops.shape(0) == S, "starts and stops must have one entry per state");
   const size_t wanted = per_token ? tokens * S * S : S * S;
-  require(edge.shape(0) == wanted, [&] {
-    return std::string("edge potentials have ") + std::to_string(edge.shape(0)) + " entries, expected " +
-           std::to_string(wanted);
-  });
+  require(edge.shape(0) == wanted, "edge potentials have ", edge.shape(0), " entries, expected ", wanted);
   check_offsets(offsets, static_cast<int64_t>(tokens), "offsets");
   check_scores(node.data(), tokens * S, S, "node");
   const bool skip_first = per_token && tokens > 0;
@@ -50,10 +47,8 @@ ArrayPotentials* from_arrays(In2<double> node, In1<double> edge, bool per_token,
   if (!per_token) check_scores(edge.data(), wanted, S, "edge");
   for (size_t t = 0; t < first.size(); ++t)
     if (!first[t]) check_scores(edge.data() + t * S * S, S * S, 0, "edge");
-  return new ArrayPotentials(node.data(), edge.data(), per_token,
-                             std::vector<int64_t>(offsets.data(), offsets.data() + offsets.shape(0)),
-                             std::vector<uint8_t>(starts.data(), starts.data() + S),
-                             std::vector<uint8_t>(stops.data(), stops.data() + S));
+  return new ArrayPotentials(node.data(), edge.data(), per_token, vector_of(offsets), vector_of(starts),
+                             vector_of(stops));
 }
 
 using Numbers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // uint8 or uint16
@@ -79,10 +74,7 @@ nb::tuple py_pack(const Columns& columns, int n_states, In1<int64_t> frequency) 
   const FeatureColumns features = columns.checked(n_states);
   require(frequency.shape(0) == static_cast<size_t>(features.n_attributes),
           "one frequency per attribute is needed");
-  Packing packing = [&] {
-    nb::gil_scoped_release unlocked;
-    return pack(features, n_states, frequency.data());
-  }();
+  Packing packing = unlocked([&] { return pack(features, n_states, frequency.data()); });
   PackedFeatures& p = packing.features;
   nb::dict arrays;
   arrays["first"] = give(copied(p.first));
@@ -99,12 +91,12 @@ ChainModel* make_model(int n_states, int row_limit, int64_t n_pairs, int64_t n_r
                        Numbers n, Numbers label, Numbers previous, In1<uint32_t> edge_attribute,
                        In1<uint32_t> edge_n, In1<double> weights) {
   PackedFeatures p(n_states, row_limit, n_pairs, n_rows);
-  p.first = looking_at<uint32_t>(first, 0, first.shape(0));
+  p.first = looking_at<uint32_t>(first);
   p.n = labels_over(n, "n"), p.label = labels_over(label, "label");
   p.previous = labels_over(previous, "previous");
-  p.edge_attribute = looking_at<uint32_t>(edge_attribute, 0, edge_attribute.shape(0));
-  p.edge_n = looking_at<uint32_t>(edge_n, 0, edge_n.shape(0));
-  return new ChainModel(std::move(p), looking_at<double>(weights, 0, weights.shape(0)));
+  p.edge_attribute = looking_at<uint32_t>(edge_attribute);
+  p.edge_n = looking_at<uint32_t>(edge_n);
+  return new ChainModel(std::move(p), looking_at<double>(weights));
 }
 
 ModelPotentials* from_model(const ChainModel& model, const Tokens& tokens) {
@@ -112,18 +104,29 @@ ModelPotentials* from_model(const ChainModel& model, const Tokens& tokens) {
 }
 
 ScoredPotentials* from_potentials(const Potentials& from, int n_jobs) {
-  nb::gil_scoped_release unlocked;
-  return new ScoredPotentials(from, n_jobs);
+  return unlocked([&] { return new ScoredPotentials(from, n_jobs); });
+}
+
+// The array [N] that query(out) fills.
+template <class Query>
+nb::object per_sequence(const Potentials& from, const Query& query) {
+  std::vector<double> out(from.n_sequences());
+  unlocked([&] { query(out.data()); });
+  return give(std::move(out));
+}
+
+// The array [tokens, S] that query(out) fills.
+template <class Query>
+nb::object per_state(const Potentials& from, const Query& query) {
+  const size_t S = from.S(), tokens = from.n_tokens();
+  std::vector<double> out(tokens * S);
+  unlocked([&] { query(out.data()); });
+  return give(std::move(out), {tokens, S});
 }
 
 nb::object py_log_partition(const Potentials& from, const std::string& numerics, int n_jobs) {
-  std::vector<double> log_z(from.n_sequences());
   const Numerics how = numerics_of(numerics);
-  {
-    nb::gil_scoped_release unlocked;
-    log_partitions(from, how, n_jobs, log_z.data());
-  }
-  return give(std::move(log_z));
+  return per_sequence(from, [&](double* out) { log_partitions(from, how, n_jobs, out); });
 }
 
 nb::tuple py_marginals(const Potentials& from, const std::string& numerics, const std::string& edge,
@@ -135,75 +138,43 @@ nb::tuple py_marginals(const Potentials& from, const std::string& numerics, cons
   const size_t rows = output == EdgeOutput::rows ? tokens : output == EdgeOutput::totals ? 1 : 0;
   std::vector<double> node(tokens * S), pairs(rows * S * S, 0.0), log_z(from.n_sequences());
   const Numerics how = numerics_of(numerics);
-  {
-    nb::gil_scoped_release unlocked;
-    marginals(from, how, n_jobs, output, node.data(), pairs.data(), log_z.data());
-  }
+  unlocked([&] { marginals(from, how, n_jobs, output, node.data(), pairs.data(), log_z.data()); });
   return nb::make_tuple(give(std::move(node), {tokens, S}), give(std::move(pairs), {rows, S * S}),
                         give(std::move(log_z)));
 }
 
 nb::object py_log_marginals(const Potentials& from, int n_jobs) {
-  const size_t S = from.S(), tokens = from.n_tokens();
-  std::vector<double> out(tokens * S);
-  {
-    nb::gil_scoped_release unlocked;
-    log_marginals(from, n_jobs, out.data());
-  }
-  return give(std::move(out), {tokens, S});
+  return per_state(from, [&](double* out) { log_marginals(from, n_jobs, out); });
 }
 
 nb::tuple py_covariance(const Potentials& from, In2<double> moved, int n_jobs) {
   const size_t S = from.S(), tokens = from.n_tokens();
-  require(moved.shape(0) == tokens && moved.shape(1) == S, [&] {
-    return "moved has shape (" + std::to_string(moved.shape(0)) + ", " + std::to_string(moved.shape(1)) +
-           "), expected (" + std::to_string(tokens) + ", " + std::to_string(S) + ")";
-  });
+  require(moved.shape(0) == tokens && moved.shape(1) == S, "moved has shape (", moved.shape(0), ", ",
+          moved.shape(1), "), expected (", tokens, ", ", S, ")");
   std::vector<double> node(tokens * S), edge(tokens * S * S, 0.0);
-  {
-    nb::gil_scoped_release unlocked;
-    covariances(from, moved.data(), n_jobs, node.data(), edge.data());
-  }
+  unlocked([&] { covariances(from, moved.data(), n_jobs, node.data(), edge.data()); });
   return nb::make_tuple(give(std::move(node), {tokens, S}), give(std::move(edge), {tokens, S * S}));
 }
 
 nb::tuple py_argmax(const Potentials& from, int n_jobs) {
   std::vector<int32_t> states(from.n_tokens());
   std::vector<double> scores(from.n_sequences());
-  {
-    nb::gil_scoped_release unlocked;
-    argmax(from, n_jobs, states.data(), scores.data());
-  }
-  return nb::make_tuple(give(std::move(states)), give(std::move(scores)));
+  unlocked([&] { argmax(from, n_jobs, states.data(), scores.data()); });
+  return give_all(std::move(states), std::move(scores));
 }
 
 nb::object py_score(const Potentials& from, In1<int32_t> states, int n_jobs) {
-  require(states.shape(0) == static_cast<size_t>(from.n_tokens()), "one state per token is needed");
-  check_range(states, 0, from.S(), "states");
-  std::vector<double> scores(from.n_sequences());
-  {
-    nb::gil_scoped_release unlocked;
-    score_labels(from, n_jobs, states.data(), scores.data());
-  }
-  return give(std::move(scores));
+  check_labels(states, from.n_tokens(), from.S());
+  return per_sequence(from, [&](double* out) { score_labels(from, n_jobs, states.data(), out); });
 }
 
 nb::object py_entropy(const Potentials& from, int n_jobs) {
-  std::vector<double> entropy(from.n_sequences());
-  {
-    nb::gil_scoped_release unlocked;
-    entropies(from, n_jobs, entropy.data());
-  }
-  return give(std::move(entropy));
+  return per_sequence(from, [&](double* out) { entropies(from, n_jobs, out); });
 }
 
 nb::list py_k_best(const Potentials& from, int k, int n_jobs) {
-  require(k >= 1, [&] { return std::string("k must be at least 1, got ") + std::to_string(k); });
-  std::vector<Ranked> all;
-  {
-    nb::gil_scoped_release unlocked;
-    all = k_best_of(from, k, n_jobs);
-  }
+  require(k >= 1, "k must be at least 1, got ", k);
+  std::vector<Ranked> all = unlocked([&] { return k_best_of(from, k, n_jobs); });
   nb::list out;
   for (int64_t i = 0; i < from.n_sequences(); ++i) {
     const size_t n = all[i].scores.size(), T = from.length(i);
@@ -214,11 +185,7 @@ nb::list py_k_best(const Potentials& from, int k, int n_jobs) {
 
 nb::list py_sample(const Potentials& from, int n, uint64_t seed, int64_t first, int n_jobs) {
   require(n >= 0, "the number of samples must not be negative");
-  std::vector<std::vector<int32_t>> all;
-  {
-    nb::gil_scoped_release unlocked;
-    all = samples(from, n, seed, first, n_jobs);
-  }
+  auto all = unlocked([&] { return samples(from, n, seed, first, n_jobs); });
   nb::list out;
   for (int64_t i = 0; i < from.n_sequences(); ++i)
     out.append(give(std::move(all[i]), {static_cast<size_t>(n), static_cast<size_t>(from.length(i))}));
@@ -238,12 +205,9 @@ nb::object py_windows(const Potentials& from, In1<int64_t> sequence, In1<int64_t
     require(first(r) >= 0 && first(r) + ptr(r + 1) - ptr(r) <= from.length(sequence(r)),
             "a window reaches beyond its sequence");
   }
+  const Windows windows{static_cast<int64_t>(n), sequence.data(), first.data(), ptr.data(), allowed.data()};
   std::vector<double> probability(n);
-  {
-    nb::gil_scoped_release unlocked;
-    const Windows windows{static_cast<int64_t>(n), sequence.data(), first.data(), ptr.data(), allowed.data()};
-    window_probabilities(from, windows, n_jobs, probability.data());
-  }
+  unlocked([&] { window_probabilities(from, windows, n_jobs, probability.data()); });
   return give(std::move(probability));
 }
 
@@ -253,33 +217,15 @@ nb::tuple py_likely(const Potentials& from, const Tokens& tokens, In1<uint8_t> o
   require(encoded.n_sequences == from.n_sequences() &&
               std::equal(from.offsets.begin(), from.offsets.end(), encoded.offsets),
           "potentials and tokens are not of the same sequences");
-  LikelyFeatures found;
-  {
-    nb::gil_scoped_release unlocked;
-    found = likely_features(from, encoded, static_cast<int64_t>(on_edge.shape(0)), on_edge.data(),
-                            label_pairs, least, n_jobs);
-  }
-  return nb::make_tuple(give(std::move(found.attribute)), give(std::move(found.previous)),
-                        give(std::move(found.label)));
+  LikelyFeatures likely = unlocked([&] {
+    return likely_features(from, encoded, static_cast<int64_t>(on_edge.shape(0)), on_edge.data(), label_pairs,
+                           least, n_jobs);
+  });
+  return give_all(std::move(likely.attribute), std::move(likely.previous), std::move(likely.label));
 }
 
-// Node scores [tokens, S] of a batch, for those who want to see or combine them.
 nb::object py_node_scores(const Potentials& from) {
-  const size_t S = from.S(), P = from.P(), tokens = from.n_tokens();
-  std::vector<double> out(tokens * S);
-  {
-    nb::gil_scoped_release unlocked;
-    const auto reader = from.reader();
-    Buffer rows;
-    for (int64_t i = 0; i < from.n_sequences(); ++i) {
-      reader->go_to(i);
-      rows.reserve(from.length(i) * P);
-      reader->fill(rows.data());
-      for (int64_t t = 0; t < from.length(i); ++t)
-        std::copy_n(rows.data() + t * P, S, out.data() + (from.offsets[i] + t) * S);
-    }
-  }
-  return give(std::move(out), {tokens, S});
+  return per_state(from, [&](double* out) { node_scores(from, 1, out); });
 }
 
 // Edge scores: [1, S * S] where all positions share them, else [tokens, S * S] (first positions 0).
@@ -291,14 +237,11 @@ nb::object py_edge_scores(const Potentials& from, bool per_token) {
   };
   if (!per_token) put(from.edges().scores.data(), out.data());
   const auto reader = from.reader();
-  Buffer own(S * P);
+  Buffer own;
   for (int64_t i = 0; per_token && i < from.n_sequences(); ++i) {
     reader->go_to(i);
-    for (int64_t t = 1; t < from.length(i); ++t) {
-      const bool mine = reader->own() != nullptr && reader->own()->has(t);
-      if (mine) reader->own()->fill(t, own.data());
-      put(mine ? own.data() : from.edges().scores.data(), out.data() + (from.offsets[i] + t) * S * S);
-    }
+    for (int64_t t = 1; t < from.length(i); ++t)
+      put(edge_scores(from.edges(), reader->own(), t, own), out.data() + (from.offsets[i] + t) * S * S);
   }
   return give(std::move(out), {rows, S * S});
 }
@@ -316,34 +259,29 @@ void bind_chain(nb::module_& m) {
   nb::class_<ChainModel>(m, "ChainModel").def_prop_ro("looks_at_edges", [](const ChainModel& model) {
     return !model.edge_features.empty();
   });
-  m.def("array_potentials", &from_arrays, nb::arg("node"), nb::arg("edge"), nb::arg("per_token"),
-        nb::arg("offsets"), nb::arg("starts"), nb::arg("stops"), nb::keep_alive<0, 1>(),
+  m.def("array_potentials", &from_arrays, "node"_a, "edge"_a, "per_token"_a, "offsets"_a, "starts"_a,
+        "stops"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
+  m.def("pack_features", &py_pack, "columns"_a, "n_states"_a, "frequency"_a);
+  m.def("chain_model", &make_model, "n_states"_a, "row_limit"_a, "n_pairs"_a, "n_rows"_a, "first"_a, "n"_a,
+        "label"_a, "previous"_a, "edge_attribute"_a, "edge_n"_a, "weights"_a);
+  m.def("model_potentials", &from_model, "model"_a, "tokens"_a, nb::keep_alive<0, 1>(),
         nb::keep_alive<0, 2>());
-  m.def("pack_features", &py_pack, nb::arg("columns"), nb::arg("n_states"), nb::arg("frequency"));
-  m.def("chain_model", &make_model, nb::arg("n_states"), nb::arg("row_limit"), nb::arg("n_pairs"),
-        nb::arg("n_rows"), nb::arg("first"), nb::arg("n"), nb::arg("label"), nb::arg("previous"),
-        nb::arg("edge_attribute"), nb::arg("edge_n"), nb::arg("weights"));
-  m.def("model_potentials", &from_model, nb::arg("model"), nb::arg("tokens"), nb::keep_alive<0, 1>(),
-        nb::keep_alive<0, 2>());
-  m.def("scored_potentials", &from_potentials, nb::arg("potentials"), nb::arg("n_jobs"),
-        nb::keep_alive<0, 1>());
-  m.def("log_partition", &py_log_partition, nb::arg("potentials"), nb::arg("numerics"), nb::arg("n_jobs"));
-  m.def("marginals", &py_marginals, nb::arg("potentials"), nb::arg("numerics"), nb::arg("edge"),
-        nb::arg("n_jobs"));
-  m.def("log_marginals", &py_log_marginals, nb::arg("potentials"), nb::arg("n_jobs"));
-  m.def("covariance", &py_covariance, nb::arg("potentials"), nb::arg("moved"), nb::arg("n_jobs"));
-  m.def("argmax", &py_argmax, nb::arg("potentials"), nb::arg("n_jobs"));
-  m.def("score", &py_score, nb::arg("potentials"), nb::arg("states"), nb::arg("n_jobs"));
-  m.def("entropy", &py_entropy, nb::arg("potentials"), nb::arg("n_jobs"));
-  m.def("k_best", &py_k_best, nb::arg("potentials"), nb::arg("k"), nb::arg("n_jobs"));
-  m.def("sample", &py_sample, nb::arg("potentials"), nb::arg("n"), nb::arg("seed"), nb::arg("first"),
-        nb::arg("n_jobs"));
-  m.def("window_probability", &py_windows, nb::arg("potentials"), nb::arg("sequence"), nb::arg("first"),
-        nb::arg("ptr"), nb::arg("allowed"), nb::arg("n_jobs"));
-  m.def("likely_features", &py_likely, nb::arg("potentials"), nb::arg("tokens"), nb::arg("on_edge"),
-        nb::arg("label_pairs"), nb::arg("least"), nb::arg("n_jobs"));
-  m.def("node_scores", &py_node_scores, nb::arg("potentials"));
-  m.def("edge_scores", &py_edge_scores, nb::arg("potentials"), nb::arg("per_token"));
+  m.def("scored_potentials", &from_potentials, "potentials"_a, "n_jobs"_a, nb::keep_alive<0, 1>());
+  m.def("log_partition", &py_log_partition, "potentials"_a, "numerics"_a, "n_jobs"_a);
+  m.def("marginals", &py_marginals, "potentials"_a, "numerics"_a, "edge"_a, "n_jobs"_a);
+  m.def("log_marginals", &py_log_marginals, "potentials"_a, "n_jobs"_a);
+  m.def("covariance", &py_covariance, "potentials"_a, "moved"_a, "n_jobs"_a);
+  m.def("argmax", &py_argmax, "potentials"_a, "n_jobs"_a);
+  m.def("score", &py_score, "potentials"_a, "states"_a, "n_jobs"_a);
+  m.def("entropy", &py_entropy, "potentials"_a, "n_jobs"_a);
+  m.def("k_best", &py_k_best, "potentials"_a, "k"_a, "n_jobs"_a);
+  m.def("sample", &py_sample, "potentials"_a, "n"_a, "seed"_a, "first"_a, "n_jobs"_a);
+  m.def("window_probability", &py_windows, "potentials"_a, "sequence"_a, "first"_a, "ptr"_a, "allowed"_a,
+        "n_jobs"_a);
+  m.def("likely_features", &py_likely, "potentials"_a, "tokens"_a, "on_edge"_a, "label_pairs"_a, "least"_a,
+        "n_jobs"_a);
+  m.def("node_scores", &py_node_scores, "potentials"_a);
+  m.def("edge_scores", &py_edge_scores, "potentials"_a, "per_token"_a);
 }
 
 }  // namespace fieldcraft::bind

@@ -7,9 +7,9 @@
 // A sequence is read in three phases, so that the memory behind cold strings arrives while others are worked
 // on: collect pointers to the UTF-8 bytes, hash them all and fetch their table slots ahead, probe.
 //
-// Hazard: sets, subclasses and numbers of other types run code of their user's while they are read, and that
-// may change or free anything that was given. Before such code runs the names found so far are copied
-// (own_names) and what is being read is held; after it sizes are asked for again.
+// Hazard: reading sets, subclasses and numbers of other types runs user code, which may change or free any
+// argument. Before such code runs, the names collected so far are copied (own_names) and a reference to the
+// object being read is taken; afterwards sizes are read again.
 #pragma once
 
 #include <cmath>
@@ -39,7 +39,7 @@ class Collector {
   std::vector<std::string_view> names;  // of all attributes of the sequence
   std::vector<uint64_t> hashes;
   std::vector<double> values;       // empty while all are 1
-  std::vector<int64_t> token_ends;  // number of attributes found up to and with each token
+  std::vector<int64_t> token_ends;  // number of attributes up to and including each token
 
   void sequence(PyObject* items, int64_t index) {
     sequence_ = index;
@@ -99,7 +99,7 @@ class Collector {
     if (p == nullptr) {
       PyErr_Clear();
       fail(
-          "a feature name is not valid Unicode (it holds a lone surrogate); decode the text with "
+          "a feature name is not valid Unicode (it contains a lone surrogate); decode the text with "
           "errors='replace'");
     }
     return {p, static_cast<size_t>(n)};
@@ -161,14 +161,14 @@ class Collector {
 
   [[noreturn]] void not_a_name(PyObject* object) const {
     const bool deeper = PyList_Check(object) || PyDict_Check(object);
-    fail("a list of features must hold str, got " + type_name(object) +
+    fail("a list of features must contain str, got " + type_name(object) +
          (deeper ? "; X has one level too many" : "; use str(value), or a dict for numbers"));
   }
 
   void dict(PyObject* object, const std::string& prefix, int depth = 0) {
     if (depth > kDeepest)
       fail("feature dicts are nested more than " + std::to_string(kDeepest) +
-           " deep; flatten them (does one hold itself?)");
+           " deep; flatten them (does one contain itself?)");
     const nb::object held = nb::borrow(object);
     const Py_ssize_t size = PyDict_Size(object);
     PyObject *key, *value;
@@ -250,7 +250,7 @@ class Collector {
   int64_t sequence_ = 0, token_ = -1;
   std::string joined_;                                // names put together here,
   std::vector<std::pair<size_t, size_t>> joined_at_;  // and which they are: attribute, offset
-  size_t owned_ = 0, seen_ = 0;  // names before owned_ are all joined, as joined_at_ tells before seen_
+  size_t owned_ = 0, seen_ = 0;  // names before owned_ are all joined, as joined_at_ records before seen_
   std::vector<nb::object> keep_;
 };
 

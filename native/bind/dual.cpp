@@ -14,216 +14,143 @@
 namespace fieldcraft::bind {
 namespace {
 
-const ChainProblem& checked(const BoundProblem& bound, const In1<int32_t>& gold, const In1<double>& mean,
-                            const In1<double>& precision) {
+template <class Method, class... Options>
+Method* make(const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision,
+             std::optional<In2<double>> cost, Options... options) {
   const ChainProblem& problem = bound.problem;
-  const size_t n = static_cast<size_t>(problem.n_features());
+  const size_t n = static_cast<size_t>(problem.n_features()), S = static_cast<size_t>(problem.n_states());
   require(DualWeights::possible(problem), "edges that look at the input are not for this optimiser");
-  require(gold.shape(0) == static_cast<size_t>(problem.n_tokens()), "one label per token is needed");
-  check_range(gold, 0, problem.n_states(), "labels");
+  check_labels(gold, problem.n_tokens(), problem.n_states());
   require(mean.shape(0) == n && precision.shape(0) == n, "one mean and one precision per weight are needed");
-  return problem;
-}
-
-DualPoint make_point(const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision,
-                     std::optional<In2<double>> cost) {
-  const size_t S = static_cast<size_t>(bound.problem.n_states());
   require(!cost || (cost->shape(0) == S && cost->shape(1) == S), "costs need a row and a column per label");
-  return {checked(bound, gold, mean, precision), gold.data(), mean.data(), precision.data(),
-          cost ? cost->data() : nullptr};
+  return new Method({problem, gold.data(), mean.data(), precision.data(), cost ? cost->data() : nullptr},
+                    options...);
 }
 
-template <class Method>
-void check_order(const In1<int64_t>& order, const Method& self, bool whole = true) {
+// For the margin, which needs costs.
+template <class Method, class Option>
+Method* make_margin(const BoundProblem& problem, In1<int32_t> gold, In1<double> mean, In1<double> precision,
+                    In2<double> cost, Option option) {
+  return make<Method>(problem, gold, mean, precision, cost, option);
+}
+
+void check_order(const In1<int64_t>& order, const DualMethod& self, bool whole = true) {
   require(!whole || order.shape(0) == static_cast<size_t>(self.n_sequences()),
           "the order must name every sequence");
   for (size_t k = 0; k < order.shape(0); ++k)
     require(order(k) >= 0 && order(k) < self.n_sequences(), "the order names a sequence that is not there");
 }
 
-template <class T>
-std::vector<T> vector_of(const In1<T>& given) {
-  return {given.data(), given.data() + given.shape(0)};
+// The weights [n_features] that write(self, out) returns.
+template <class Method, class Write>
+auto weights_by(const Write& write) {
+  return [write](const Method& self, Mut1<double> out) {
+    require(out.shape(0) == static_cast<size_t>(self.n_features()), "one entry per weight is needed");
+    unlocked([&] { write(self, out.data()); });
+  };
 }
 
-// What all of them have.
+// In Python a state is a tuple of arrays, one per field of the struct; a number is an array of length 1.
+template <class T>
+std::vector<T> as_vector(std::vector<T>& field) {
+  return std::move(field);
+}
+std::vector<double> as_vector(double field) { return {field}; }
+
+template <class T>
+void read_field(nb::handle array, std::vector<T>& field) {
+  field = vector_of(nb::cast<In1<T>>(array));
+}
+void read_field(nb::handle array, double& field) {
+  const auto number = nb::cast<In1<double>>(array);
+  require(number.shape(0) == 1, "the state is of another training");
+  field = number(0);
+}
+
+template <class Method>
+nb::tuple state_of(const Method& self) {
+  typename Method::State state = self.state();
+  return std::apply([](auto&... fields) { return give_all(as_vector(fields)...); }, state.fields());
+}
+
+template <class Method>
+void restore(Method& self, nb::args arrays) {
+  typename Method::State state;
+  std::apply(
+      [&](auto&... fields) {
+        require(arrays.size() == sizeof...(fields), "the state is of another training");
+        size_t k = 0;
+        (read_field(arrays[k++], fields), ...);
+      },
+      state.fields());
+  require(self.accepts(state), "the state is of another training");
+  self.restore(std::move(state));
+}
+
+// What all methods have in common.
 template <class Method>
 nb::class_<Method> bind_method(nb::module_& m, const char* name) {
   return nb::class_<Method>(m, name)
-      .def("dual",
-           [](const Method& self) {
-             nb::gil_scoped_release unlocked;
-             return self.dual();
-           })
-      .def("weights", [](const Method& self, Mut1<double> out) {
-        require(out.shape(0) == static_cast<size_t>(self.n_features()), "one entry per weight is needed");
-        nb::gil_scoped_release unlocked;
-        self.weights(out.data());
-      });
+      .def("dual", [](const Method& self) { return unlocked([&] { return self.dual(); }); })
+      .def("weights", weights_by<Method>([](const Method& self, double* out) { self.weights(out); }))
+      .def("state", &state_of<Method>)
+      .def("restore", &restore<Method>, nb::sig("def restore(self, *arrays: object) -> None"));
 }
 
-nb::tuple state_of(const DualAscent& self) {
-  const DualAscent::State& state = self.state();
-  std::vector<double> weights(self.n_features());
-  self.weights(weights.data());
-  return nb::make_tuple(give(std::vector<float>(state.node)), give(std::vector<float>(state.pairs)),
-                        give(std::vector<double>(state.entropy)), give(std::vector<double>(state.gaps)),
-                        give(std::vector<double>{state.overlap}), give(std::move(weights)));
+template <class Method>
+auto run(Method& self, In1<int64_t> order) {
+  check_order(order, self);
+  return unlocked([&] { return self.run(order.data()); });
 }
 
 void bind_dual_ascent(nb::module_& m) {
   bind_method<DualAscent>(m, "DualAscent")
-      .def_prop_ro("n_sequences", &DualAscent::n_sequences)
       .def("run",
            [](DualAscent& self, In1<int64_t> order) {
              check_order(order, self, false);
-             nb::gil_scoped_release unlocked;
-             const DualAscent::Pass pass = self.run(order.data(), order.shape(0));
-             return std::pair<double, double>{pass.gap, pass.dual};
+             return unlocked([&] { return self.run(order.data(), order.shape(0)); });
            })
-      .def("gaps", [](const DualAscent& self) { return give(std::vector<double>(self.state().gaps)); })
-      .def("state", &state_of)
-      .def("restore", [](DualAscent& self, In1<float> node, In1<float> pairs, In1<double> entropy,
-                         In1<double> gaps, In1<double> overlap, In1<double> weights) {
-        require(overlap.shape(0) == 1, "overlap is one number");
-        require(weights.shape(0) == static_cast<size_t>(self.n_features()),
-                "one weight per feature is needed");
-        self.restore({vector_of(node), vector_of(pairs), vector_of(entropy), vector_of(gaps), overlap(0)},
-                     weights.data());
-      });
+      .def("gaps", [](const DualAscent& self) { return give(std::vector<double>(self.gaps())); });
   m.def(
       "dual_ascent",
-      [](const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision) {
-        return new DualAscent(checked(bound, gold, mean, precision), gold.data(), mean.data(),
-                              precision.data());
+      [](const BoundProblem& problem, In1<int32_t> gold, In1<double> mean, In1<double> precision) {
+        return make<DualAscent>(problem, gold, mean, precision, std::nullopt);
       },
-      nb::arg("problem"), nb::arg("gold"), nb::arg("mean"), nb::arg("precision"), nb::keep_alive<0, 1>());
-  m.def("dual_ascent_bytes", &DualAscent::bytes, nb::arg("n_tokens"), nb::arg("n_sequences"),
-        nb::arg("n_labels"));
-}
-
-void bind_frank_wolfe(nb::module_& m) {
-  bind_method<FrankWolfe>(m, "FrankWolfe")
-      .def("run",
-           [](FrankWolfe& self, In1<int64_t> order) {
-             check_order(order, self);
-             nb::gil_scoped_release unlocked;
-             return self.run(order.data());
-           })
-      .def("average",
-           [](const FrankWolfe& self, Mut1<double> out) {
-             require(out.shape(0) == static_cast<size_t>(self.n_features()),
-                     "one entry per weight is needed");
-             nb::gil_scoped_release unlocked;
-             self.average(out.data());
-           })
-      .def("state",
-           [](const FrankWolfe& self) {
-             FrankWolfe::State s = self.state();
-             return nb::make_tuple(give(std::move(s.node)), give(std::move(s.pairs)), give(std::move(s.cost)),
-                                   give(std::move(s.late)), give(std::vector<double>{s.steps}));
-           })
-      .def("restore", [](FrankWolfe& self, In1<double> node, In1<double> pairs, In1<double> cost,
-                         In1<double> late, In1<double> steps) {
-        require(
-            steps.shape(0) == 1 && self.accepts(node.shape(0), pairs.shape(0), cost.shape(0), late.shape(0)),
-            "the state is of another training");
-        self.restore({vector_of(node), vector_of(pairs), vector_of(cost), vector_of(late), steps(0)});
-      });
-  m.def(
-      "frank_wolfe",
-      [](const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision,
-         In2<double> cost,
-         bool averaged) { return new FrankWolfe(make_point(bound, gold, mean, precision, cost), averaged); },
-      nb::keep_alive<0, 1>());
-  m.def("frank_wolfe_bytes", &FrankWolfe::bytes);
+      "problem"_a, "gold"_a, "mean"_a, "precision"_a, nb::keep_alive<0, 1>());
+  m.def("dual_ascent_bytes", &DualAscent::bytes, "n_tokens"_a, "n_sequences"_a, "n_labels"_a);
 }
 
 void bind_smo(nb::module_& m) {
+  const auto pass = [](auto method) {
+    return [method](Smo& self, In1<int64_t> order, int steps) {
+      check_order(order, self);
+      return unlocked([&] { return (self.*method)(order.data(), steps); });
+    };
+  };
   bind_method<Smo>(m, "PairAscent")
-      .def("run",
-           [](Smo& self, In1<int64_t> order, int steps) {
-             check_order(order, self);
-             nb::gil_scoped_release unlocked;
-             return self.run(order.data(), steps);
-           })
-      .def("polish",
-           [](Smo& self, In1<int64_t> order, int steps) {
-             check_order(order, self);
-             nb::gil_scoped_release unlocked;
-             return self.polish(order.data(), steps);
-           })
-      .def("explore",
-           [](Smo& self, double tolerance) {
-             nb::gil_scoped_release unlocked;
-             const Smo::Found found = self.explore(tolerance);
-             return std::pair<double, int64_t>{found.gap, found.n_added};
-           })
-      .def("rebuild",
-           [](Smo& self) {
-             nb::gil_scoped_release unlocked;
-             self.rebuild();
-           })
-      .def_prop_ro("n_labelings", &Smo::n_labellings)
-      .def("state",
-           [](const Smo& self) {
-             Smo::State s = self.state();
-             return nb::make_tuple(give(std::move(s.counts)), give(std::move(s.shares)),
-                                   give(std::move(s.labels)));
-           })
-      .def("restore", [](Smo& self, In1<int64_t> counts, In1<double> shares, In1<uint16_t> labels) {
-        const Smo::State state{vector_of(counts), vector_of(shares), vector_of(labels)};
-        require(self.accepts(state), "the state is of another training");
-        self.restore(state);
-      });
-  m.def(
-      "pair_ascent",
-      [](const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision,
-         In2<double> cost,
-         int budget) { return new Smo(make_point(bound, gold, mean, precision, cost), budget); },
-      nb::keep_alive<0, 1>());
-}
-
-void bind_exponentiated_gradient(nb::module_& m) {
-  using Method = ExponentiatedGradient;
-  bind_method<Method>(m, "ExponentiatedGradient")
-      .def("run",
-           [](Method& self, In1<int64_t> order) {
-             check_order(order, self);
-             nb::gil_scoped_release unlocked;
-             self.run(order.data());
-           })
-      .def("state",
-           [](const Method& self) {
-             Method::State s = self.state();
-             return nb::make_tuple(give(std::move(s.node)), give(std::move(s.pairs)),
-                                   give(std::move(s.rate)));
-           })
-      .def("restore", [](Method& self, In1<double> node, In1<double> pairs, In1<double> rate) {
-        const Method::State& now = self.state();
-        require(node.shape(0) == now.node.size() && pairs.shape(0) == now.pairs.size() &&
-                    rate.shape(0) == now.rate.size(),
-                "the state is of another training");
-        self.restore({vector_of(node), vector_of(pairs), vector_of(rate)});
-      });
-  m.def(
-      "exponentiated_gradient",
-      [](const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1<double> precision,
-         std::optional<In2<double>> cost) {
-        return new Method(make_point(bound, gold, mean, precision, cost), !cost.has_value());
-      },
-      nb::arg("problem"), nb::arg("gold"), nb::arg("mean"), nb::arg("precision"), nb::arg("cost").none(),
-      nb::keep_alive<0, 1>());
-  m.def("exponentiated_gradient_bytes", &Method::bytes);
+      .def("run", pass(&Smo::run))
+      .def("polish", pass(&Smo::polish))
+      .def("explore", [](Smo& self, double tolerance) { unlocked([&] { self.explore(tolerance); }); })
+      .def("rebuild", [](Smo& self) { unlocked([&] { self.rebuild(); }); });
+  m.def("pair_ascent", &make_margin<Smo, int>, "problem"_a, "gold"_a, "mean"_a, "precision"_a, "cost"_a,
+        "budget"_a, nb::keep_alive<0, 1>());
 }
 
 }  // namespace
 
 void bind_dual(nb::module_& m) {
   bind_dual_ascent(m);
-  bind_frank_wolfe(m);
   bind_smo(m);
-  bind_exponentiated_gradient(m);
+  bind_method<FrankWolfe>(m, "FrankWolfe")
+      .def("run", &run<FrankWolfe>)
+      .def("average", weights_by<FrankWolfe>([](const FrankWolfe& self, double* out) { self.average(out); }));
+  m.def("frank_wolfe", &make_margin<FrankWolfe, bool>, "problem"_a, "gold"_a, "mean"_a, "precision"_a,
+        "cost"_a, "averaged"_a, nb::keep_alive<0, 1>());
+  m.def("frank_wolfe_bytes", &FrankWolfe::bytes);
+  bind_method<ExponentiatedGradient>(m, "ExponentiatedGradient").def("run", &run<ExponentiatedGradient>);
+  m.def("exponentiated_gradient", &make<ExponentiatedGradient>, "problem"_a, "gold"_a, "mean"_a,
+        "precision"_a, "cost"_a.none(), nb::keep_alive<0, 1>());
+  m.def("exponentiated_gradient_bytes", &ExponentiatedGradient::bytes);
 }
 
 }  // namespace fieldcraft::bind

@@ -24,10 +24,7 @@ struct Tokens {
   }
 
   EncodedTokens checked(int64_t n_attributes) const {
-    require(highest < n_attributes, [&] {
-      return std::string("attribute id ") + std::to_string(highest) + " is out of range: there are " +
-             std::to_string(n_attributes);
-    });
+    require(highest < n_attributes, "attribute id ", highest, " is out of range: there are ", n_attributes);
     return {static_cast<int64_t>(offsets.shape(0)) - 1, offsets.data(), token_ptr.data(), attributes.data(),
             values ? values->data() : nullptr};
   }

@@ -30,9 +30,8 @@ std::shared_ptr<Gazetteer> gazetteer_restore(const In1<uint8_t>& bytes, const In
                                              const In1<uint32_t>& word_slots, const In1<int32_t>& words,
                                              const In1<int64_t>& starts) {
   check_offsets(starts, static_cast<int64_t>(words.shape(0)), "starts");
-  return std::make_shared<Gazetteer>(table_over(bytes, word_starts, word_slots),
-                                     looking_at<int32_t>(words, 0, words.shape(0)),
-                                     looking_at<int64_t>(starts, 0, starts.shape(0)));
+  return std::make_shared<Gazetteer>(table_over(bytes, word_starts, word_slots), looking_at<int32_t>(words),
+                                     looking_at<int64_t>(starts));
 }
 
 // One tag per word: -1 outside, 0 B, 1 I, 2 L, 3 U. Words are folded to the case policy already.
@@ -55,10 +54,10 @@ nb::tuple gazetteer_state(const Gazetteer& self) {
 
 void bind_gazetteers(nb::module_& m) {
   nb::class_<Gazetteer>(m, "GazetteerTable")
-      .def_static("build", &gazetteer_from, nb::arg("entries"))
+      .def_static("build", &gazetteer_from, "entries"_a)
       .def_static("restore", &gazetteer_restore)
       .def("state", &gazetteer_state)
-      .def("tag", &gazetteer_tag, nb::arg("words"), nb::arg("all"))
+      .def("tag", &gazetteer_tag, "words"_a, "all"_a)
       .def("__len__", &Gazetteer::size);
 }
 

@@ -33,10 +33,7 @@ class BoundMap {
   nb::object apply(In1<double> weights) const {
     check_shape("weights", weights.shape(0), map_.n_entries);
     std::vector<double> out(static_cast<size_t>(map_.n_positions * map_.width));
-    {
-      nb::gil_scoped_release released;
-      map_.apply(weights.data(), out.data());
-    }
+    unlocked([&] { map_.apply(weights.data(), out.data()); });
     return give(std::move(out), {static_cast<size_t>(map_.n_positions), static_cast<size_t>(map_.width)});
   }
 
@@ -44,19 +41,14 @@ class BoundMap {
     check_shape("rows of numbers", numbers.shape(0), map_.n_positions);
     check_shape("columns of numbers", numbers.shape(1), map_.width);
     std::vector<double> out(static_cast<size_t>(map_.n_entries));
-    {
-      nb::gil_scoped_release released;
-      map_.adjoint(numbers.data(), out.data());
-    }
+    unlocked([&] { map_.adjoint(numbers.data(), out.data()); });
     return give(std::move(out));
   }
 
  private:
   static void check_shape(const char* what, size_t given, int64_t expected) {
-    require(given == static_cast<size_t>(expected), [&] {
-      return std::string("linear map: ") + std::to_string(given) + " " + what + " where " +
-             std::to_string(expected) + " are expected";
-    });
+    require(given == static_cast<size_t>(expected), "linear map: ", given, " ", what, " where ", expected,
+            " are expected");
   }
 
   In1<int64_t> position_ptr_;
@@ -73,10 +65,9 @@ void bind_linear_map(nb::module_& m) {
   nb::class_<BoundMap>(m, "LinearMap", "The linear map of a design for one part: weights <-> numbers.")
       .def(nb::init<In1<int64_t>, In1<int32_t>, std::optional<In1<double>>, In1<int64_t>, In1<int32_t>,
                     int64_t>(),
-           nb::arg("position_ptr"), nb::arg("attributes"), nb::arg("values").none(), nb::arg("ptr"),
-           nb::arg("column"), nb::arg("width"))
-      .def("apply", &BoundMap::apply, nb::arg("weights"))
-      .def("adjoint", &BoundMap::adjoint, nb::arg("numbers"));
+           "position_ptr"_a, "attributes"_a, "values"_a.none(), "ptr"_a, "column"_a, "width"_a)
+      .def("apply", &BoundMap::apply, "weights"_a)
+      .def("adjoint", &BoundMap::adjoint, "numbers"_a);
 }
 
 }  // namespace fieldcraft::bind

@@ -72,8 +72,7 @@ class CallbackPasses final : public Passes {
 // The result of a callable as a tuple of n items.
 nb::tuple items(nb::object result, size_t n, const char* what) {
   nb::tuple out;
-  require(nb::try_cast(result, out) && out.size() == n,
-          [&] { return std::string(what) + " must return a tuple of " + std::to_string(n); });
+  require(nb::try_cast(result, out) && out.size() == n, what, " must return a tuple of ", n);
   return out;
 }
 
@@ -90,10 +89,8 @@ double CallbackPasses::evaluate(int64_t i, const double* field, double scale) {
   const nb::tuple found = items(loss_(i, view, scale), 3, "loss");
   const auto gradient = array_of<double>(found[2]);
   require(gradient.has_value(), "loss must return its gradient as a contiguous float64 vector");
-  require(gradient->shape(0) == size(i), [&] {
-    return "the gradient of sequence " + std::to_string(i) + " has shape (" +
-           std::to_string(gradient->shape(0)) + ",), expected (" + std::to_string(size(i)) + ",)";
-  });
+  require(gradient->shape(0) == size(i), "the gradient of sequence ", i, " has shape (", gradient->shape(0),
+          ",), expected (", size(i), ",)");
   double value = 0;
   require(nb::try_cast(found[0], value) && nb::try_cast(found[1], wrong_),
           "loss must return a number, the number of wrong positions, and its gradient");
@@ -117,26 +114,18 @@ void CallbackPasses::add(int64_t i, std::vector<double> parts, bool all, SparseG
 template <class Id>
 void CallbackPasses::add_entries(const In1<Id>& ids, const In1<double>& values, bool all,
                                  SparseGradient& out) const {
-  require(ids.shape(0) == values.shape(0), [&] {
-    return "adjoint returned ids of shape (" + std::to_string(ids.shape(0)) + ",) and values of shape (" +
-           std::to_string(values.shape(0)) + ",)";
-  });
+  require(ids.shape(0) == values.shape(0), "adjoint returned ids of shape (", ids.shape(0),
+          ",) and values of shape (", values.shape(0), ",)");
   for (size_t k = 0; k < ids.shape(0); ++k) {
-    require(ids(k) >= 0 && ids(k) < n_features_, [&] {
-      return "adjoint returned the id " + std::to_string(ids(k)) + ", must be in 0 .. " +
-             std::to_string(n_features_ - 1);
-    });
+    require(ids(k) >= 0 && ids(k) < n_features_, "adjoint returned the id ", ids(k), ", must be in 0 .. ",
+            n_features_ - 1);
     if (all || values(k) != 0) out.single(static_cast<uint32_t>(ids(k))) += values(k);
   }
 }
 
 Passes* make_chain_passes(const BoundProblem& bound, In1<int32_t> gold) {
   const ChainProblem& problem = bound.problem;
-  require(gold.shape(0) == static_cast<size_t>(problem.n_tokens()), [&] {
-    return "gold has shape (" + std::to_string(gold.shape(0)) + ",), expected (" +
-           std::to_string(problem.n_tokens()) + ",)";
-  });
-  check_range(gold, 0, problem.n_states(), "labels");
+  check_labels(gold, problem.n_tokens(), problem.n_states());
   return new ChainPasses(problem, gold.data());
 }
 
@@ -144,14 +133,12 @@ CallbackPasses* make_callback_passes(int64_t n_features, std::optional<In1<doubl
                                      In1<int64_t> sizes, nb::callable loss, nb::callable adjoint) {
   require(n_features >= 0 && n_features <= 0xfffffff0ll, "n_features must be between 0 and 2^32");
   for (size_t i = 0; i < sizes.shape(0); ++i) require(sizes(i) >= 0, "a size must not be negative");
-  require(!weights || weights->shape(0) == sizes.shape(0), [&] {
-    return "sequence weights have shape (" + std::to_string(weights->shape(0)) + ",), sizes (" +
-           std::to_string(sizes.shape(0)) + ",)";
-  });
   std::vector<double> each;
-  if (weights) each.assign(weights->data(), weights->data() + weights->shape(0));
-  return new CallbackPasses(n_features, std::move(each), {sizes.data(), sizes.data() + sizes.shape(0)},
-                            std::move(loss), std::move(adjoint));
+  if (weights) each = vector_of(*weights);
+  require(!weights || each.size() == sizes.shape(0), "sequence weights have shape (", each.size(),
+          ",), sizes (", sizes.shape(0), ",)");
+  return new CallbackPasses(n_features, std::move(each), vector_of(sizes), std::move(loss),
+                            std::move(adjoint));
 }
 
 }  // namespace
@@ -164,9 +151,9 @@ void bind_passes(nb::module_& m) {
                                 {Py_tp_clear, reinterpret_cast<void*>(&CallbackPasses::clear)},
                                 {0, nullptr}};
   nb::class_<CallbackPasses, Passes>(m, "CallbackPasses", nb::type_slots(slots));
-  m.def("chain_passes", &make_chain_passes, nb::arg("problem"), nb::arg("gold"), nb::keep_alive<0, 1>());
-  m.def("callback_passes", &make_callback_passes, nb::arg("n_features"), nb::arg("sequence_weights").none(),
-        nb::arg("sizes"), nb::arg("loss"), nb::arg("adjoint"));
+  m.def("chain_passes", &make_chain_passes, "problem"_a, "gold"_a, nb::keep_alive<0, 1>());
+  m.def("callback_passes", &make_callback_passes, "n_features"_a, "sequence_weights"_a.none(), "sizes"_a,
+        "loss"_a, "adjoint"_a);
 }
 
 }  // namespace fieldcraft::bind

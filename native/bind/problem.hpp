@@ -1,4 +1,4 @@
-// The training problem as Python holds it.
+// The training problem as a Python object.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace fieldcraft::bind {
 
-// Keeps the arrays of its tokens alive only where it goes on reading them.
+// Keeps the arrays of its tokens alive only if they are read after construction.
 struct BoundProblem {
   ChainProblem problem;
   std::optional<Tokens> kept;

@@ -1,4 +1,4 @@
-// Stochastic optimisers: made here, run pass by pass, shown and restored as arrays.
+// Stochastic optimisers: construction, passes, and their state as arrays.
 #include "stochastic.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -26,7 +26,7 @@ std::vector<double> per_feature(const Passes& passes, const Values& values) {
   if (!values) return {};
   const size_t n = static_cast<size_t>(passes.n_features());
   require(values->shape(0) == 1 || values->shape(0) == n, "a setting must be one number or one per weight");
-  std::vector<double> out(values->data(), values->data() + values->shape(0));
+  std::vector<double> out = vector_of(*values);
   if (out.size() == 1) out.resize(n, out[0]);
   return out;
 }
@@ -65,13 +65,22 @@ Sag* make_sag(Passes& p, Mask mask, double precision, Values mean) {
   return new Sag(p, checked_mask(p, mask), precision, per_feature(p, mean));
 }
 
-void check_order(const Stochastic& self, const In1<int64_t>& order) {
+// Sum of losses over the sequences of an order, by Stochastic::run or loss.
+template <double (Stochastic::*Method)(const int64_t*, int64_t)>
+double pass(Stochastic& self, In1<int64_t> order) {
   for (size_t k = 0; k < order.shape(0); ++k)
     require(order(k) >= 0 && order(k) < self.passes().n_sequences(), "no such sequence");
+  return unlocked([&] { return (self.*Method)(order.data(), static_cast<int64_t>(order.shape(0))); });
 }
 
 void check_weights(const Stochastic& self, size_t n) {
   require(n == static_cast<size_t>(self.passes().n_features()), "one weight per feature is needed");
+}
+
+template <void (Stochastic::*Method)(double*) const>
+void weights_by(const Stochastic& self, Mut1<double> out) {
+  check_weights(self, out.shape(0));
+  (self.*Method)(out.data());
 }
 
 nb::dict py_state(Stochastic& self) {
@@ -94,9 +103,8 @@ void py_restore(Stochastic& self, nb::dict state) {
     self.passes().spread(flat.data(), field.values->data());
   }
   const auto numbers = nb::cast<In1<double>>(state["clock"]);
-  const std::vector<double*> places = self.numbers();
-  require(numbers.shape(0) == places.size(), "the state belongs to another optimiser");
-  for (size_t k = 0; k < places.size(); ++k) *places[k] = numbers(k);
+  require(numbers.shape(0) == self.numbers().size(), "the state belongs to another optimiser");
+  for (size_t k = 0; k < numbers.shape(0); ++k) *self.numbers()[k] = numbers(k);
 }
 
 // votes [V], births [V], weights [V, n_features]
@@ -150,28 +158,10 @@ void bind_stochastic(nb::module_& m) {
              check_weights(self, weights.shape(0));
              self.start(weights.data());
            })
-      .def("run",
-           [](Stochastic& self, In1<int64_t> order) {
-             check_order(self, order);
-             nb::gil_scoped_release unlocked;
-             return self.run(order.data(), static_cast<int64_t>(order.shape(0)));
-           })
-      .def("loss",
-           [](Stochastic& self, In1<int64_t> order) {
-             check_order(self, order);
-             nb::gil_scoped_release unlocked;
-             return self.loss(order.data(), static_cast<int64_t>(order.shape(0)));
-           })
-      .def("weights",
-           [](const Stochastic& self, Mut1<double> out) {
-             check_weights(self, out.shape(0));
-             self.weights(out.data());
-           })
-      .def("last_weights",
-           [](const Stochastic& self, Mut1<double> out) {
-             check_weights(self, out.shape(0));
-             self.last_weights(out.data());
-           })
+      .def("run", &pass<&Stochastic::run>)
+      .def("loss", &pass<&Stochastic::loss>)
+      .def("weights", &weights_by<&Stochastic::weights>)
+      .def("last_weights", &weights_by<&Stochastic::last_weights>)
       .def("state", &py_state)
       .def("restore", &py_restore);
   nb::class_<VotedPerceptron, Stochastic>(m, "VotedPerceptron")
@@ -183,21 +173,17 @@ void bind_stochastic(nb::module_& m) {
   nb::class_<Sag, Stochastic>(m, "Sag")
       .def("use", [](Sag& self, In1<double> uniforms) { self.use(uniforms.data(), uniforms.shape(0)); })
       .def("memory", &sag_memory)
-      .def("restore_memory", &restore_memory, nb::arg("parts"), nb::arg("curvature"), nb::arg("trusted"),
-           nb::arg("waiting"));
+      .def("restore_memory", &restore_memory, "parts"_a, "curvature"_a, "trusted"_a, "waiting"_a);
   const nb::keep_alive<0, 1> keeps;
-  m.def("descent", &make_descent, nb::arg("passes"), nb::arg("mask").none(), nb::arg("average"),
-        nb::arg("rate"), nb::arg("decay"), nb::arg("adaptive"), nb::arg("floor"), nb::arg("hold"),
-        nb::arg("mean").none(), nb::arg("precision").none(), nb::arg("above").none(), nb::arg("below").none(),
+  m.def("descent", &make_descent, "passes"_a, "mask"_a.none(), "average"_a, "rate"_a, "decay"_a, "adaptive"_a,
+        "floor"_a, "hold"_a, "mean"_a.none(), "precision"_a.none(), "above"_a.none(), "below"_a.none(),
         keeps);
-  m.def("passive_aggressive", &make_passive_aggressive, nb::arg("passes"), nb::arg("mask").none(),
-        nb::arg("average"), nb::arg("variant"), nb::arg("c"), nb::arg("cost"), keeps);
-  m.def("arow", &make_arow, nb::arg("passes"), nb::arg("mask").none(), nb::arg("average"),
-        nb::arg("variance"), nb::arg("gamma"), nb::arg("cost"), keeps);
-  m.def("voted_perceptron", &make_voted, nb::arg("passes"), nb::arg("mask").none(), nb::arg("max_voters"),
+  m.def("passive_aggressive", &make_passive_aggressive, "passes"_a, "mask"_a.none(), "average"_a, "variant"_a,
+        "c"_a, "cost"_a, keeps);
+  m.def("arow", &make_arow, "passes"_a, "mask"_a.none(), "average"_a, "variance"_a, "gamma"_a, "cost"_a,
         keeps);
-  m.def("sag", &make_sag, nb::arg("passes"), nb::arg("mask").none(), nb::arg("precision"),
-        nb::arg("mean").none(), keeps);
+  m.def("voted_perceptron", &make_voted, "passes"_a, "mask"_a.none(), "max_voters"_a, keeps);
+  m.def("sag", &make_sag, "passes"_a, "mask"_a.none(), "precision"_a, "mean"_a.none(), keeps);
   m.def("sag_bytes", &Sag::bytes);
 }
 

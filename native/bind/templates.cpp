@@ -1,5 +1,5 @@
-// Template extraction and gazetteers: reads Python strings, asks Python for what only it can tell, then
-// works without the GIL.
+// Template extraction: reads Python strings, calls Python for values that only it can compute, then works
+// without the GIL.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -22,7 +22,7 @@ namespace {
 template <class T>
 T choose(const std::unordered_map<std::string, T>& table, const std::string& name, const char* what) {
   const auto found = table.find(name);
-  require(found != table.end(), [&] { return std::string("unknown ") + what + " '" + name + "'"; });
+  require(found != table.end(), "unknown ", what, " '", name, "'");
   return found->second;
 }
 
@@ -58,7 +58,7 @@ StreamPlan stream_from(const nb::dict& d) {
   return s;
 }
 
-// The plan is our own, but a wrong one would read out of bounds: check it once.
+// A wrong plan would read out of bounds: it is checked once.
 void check_plan(const Plan& plan) {
   const int streams = static_cast<int>(plan.streams.size());
   require(plan.reach >= 0 && plan.boundary_names.size() == 2 * static_cast<size_t>(plan.reach),
@@ -124,13 +124,6 @@ void read_words(PyObject* words, size_t sequence, const std::string& column,
     out[static_cast<size_t>(t)] = text_of(PyList_GetItem(words, t), sequence, static_cast<size_t>(t), column);
 }
 
-[[noreturn]] void refuse_length(size_t sequence, const std::string& column, size_t length,
-                                const std::string& first, int64_t expected) {
-  throw std::invalid_argument("sequence " + std::to_string(sequence) + ": column '" + column + "' has " +
-                              std::to_string(length) + " tokens where '" + first + "' has " +
-                              std::to_string(expected) + "; columns must be of one length");
-}
-
 // columns[c][i] is the list of strings of column c in sequence i; take(c, words) gets each of them.
 template <class Take>
 std::vector<int64_t> read_lists(const nb::list& columns, const std::vector<std::string>& names,
@@ -148,8 +141,9 @@ std::vector<int64_t> read_lists(const nb::list& columns, const std::vector<std::
       read_words(list, i, names[c], words);
       if (c == 0) offsets.push_back(offsets.back() + static_cast<int64_t>(words.size()));
       const int64_t expected = offsets[i + 1] - offsets[i];
-      if (static_cast<int64_t>(words.size()) != expected)
-        refuse_length(i, names[c], words.size(), names[0], expected);
+      require(static_cast<int64_t>(words.size()) == expected, "sequence ", i, ": column '", names[c],
+              "' has ", words.size(), " tokens where '", names[0], "' has ", expected,
+              "; columns must be of one length");
       take(c, words);
     }
   }
@@ -188,58 +182,57 @@ nb::tuple encode(Extractor& self, const nb::list& columns, const std::vector<std
   Batch batch = self.begin();
   read_batch(self, columns, names, grow, batch);
   ask_python(self, batch, evaluate, grow);
-  Incidences out;
-  {
-    nb::gil_scoped_release release;
-    out = grow ? self.grow(batch) : self.encode(batch, n_threads);
-  }
-  return nb::make_tuple(give(std::move(batch.offsets)), give(std::move(out.token_ptr)),
-                        give(std::move(out.attributes)));
+  Incidences out = unlocked([&] { return grow ? self.grow(batch) : self.encode(batch, n_threads); });
+  return give_all(std::move(batch.offsets), std::move(out.token_ptr), std::move(out.attributes));
 }
 
 // ---- state: strings of columns then streams, maps of streams, pairs, tables of templates, each end to end
 
+// The slots of a table of pairs, two words each.
+std::vector<uint64_t> words_of(const PairTable& table) {
+  std::vector<uint64_t> out;
+  for (const PairTable::Slot& slot : table.slots()) {
+    out.push_back(slot.key);
+    out.push_back(static_cast<uint64_t>(slot.id));
+  }
+  return out;
+}
+
 nb::dict state(const Extractor& self) {
-  StringArrays strings;
-  std::vector<int64_t> map_ptr{0}, pair_ptr{0}, slot_ptr{0}, table_ptr{0};
-  std::vector<int32_t> maps, tables;
-  std::vector<uint64_t> pairs, pair_slots;
-  for (int c = 0; c < self.plan().n_columns; ++c) strings.add(self.column(static_cast<size_t>(c)));
-  for (size_t s = 0; s < self.plan().streams.size(); ++s) {
-    strings.add(self.values(s));
-    maps.insert(maps.end(), self.map(s).begin(), self.map(s).end());
-    map_ptr.push_back(static_cast<int64_t>(maps.size()));
+  const Plan& plan = self.plan();
+  Joined<uint8_t> bytes;
+  Joined<uint32_t> starts, slots;
+  Joined<int32_t> maps, tables;
+  Joined<uint64_t> pairs, pair_slots;
+  const auto add_strings = [&](const Interner& table) {
+    const std::vector<uint32_t> its_slots = table.file_slots();
+    bytes.add(table.arena().begin(), table.arena().end());
+    starts.add(table.starts().begin(), table.starts().end());
+    slots.add(its_slots.begin(), its_slots.end());
+  };
+  for (int c = 0; c < plan.n_columns; ++c) add_strings(self.column(static_cast<size_t>(c)));
+  for (size_t s = 0; s < plan.streams.size(); ++s) {
+    add_strings(self.values(s));
+    maps.add(self.map(s).begin(), self.map(s).end());
   }
-  for (size_t p = 0; p < self.plan().pairs.size(); ++p) {
-    pairs.insert(pairs.end(), self.pair(p).keys().begin(), self.pair(p).keys().end());
-    for (const PairTable::Slot& slot : self.pair(p).slots()) {
-      pair_slots.push_back(slot.key);
-      pair_slots.push_back(static_cast<uint64_t>(slot.id));
-    }
-    pair_ptr.push_back(static_cast<int64_t>(pairs.size()));
-    slot_ptr.push_back(static_cast<int64_t>(pair_slots.size()));
+  for (size_t p = 0; p < plan.pairs.size(); ++p) {
+    const std::vector<uint64_t> words = words_of(self.pair(p));
+    pairs.add(self.pair(p).keys().begin(), self.pair(p).keys().end());
+    pair_slots.add(words.begin(), words.end());
   }
-  for (size_t k = 0; k < self.plan().templates.size(); ++k) {
-    const size_t room = self.node_size(static_cast<size_t>(self.plan().templates[k].node));
+  for (size_t k = 0; k < plan.templates.size(); ++k) {
+    const size_t room = self.node_size(static_cast<size_t>(plan.templates[k].node));
     const Array<int32_t>& table = self.table(k);
-    tables.insert(tables.end(), table.begin(), table.begin() + std::min(room, table.size()));
-    table_ptr.push_back(static_cast<int64_t>(tables.size()));
+    tables.add(table.begin(), table.begin() + std::min(room, table.size()));
   }
   nb::dict out;
-  out["string_bytes"] = give(std::move(strings.bytes));
-  out["string_starts"] = give(std::move(strings.starts));
-  out["string_slots"] = give(std::move(strings.slots));
-  out["byte_ptr"] = give(std::move(strings.byte_ptr));
-  out["start_ptr"] = give(std::move(strings.start_ptr));
-  out["string_slot_ptr"] = give(std::move(strings.slot_ptr));
-  out["maps"] = give(std::move(maps));
-  out["map_ptr"] = give(std::move(map_ptr));
-  out["pairs"] = give(std::move(pairs));
-  out["pair_ptr"] = give(std::move(pair_ptr));
-  out["pair_slots"] = give(std::move(pair_slots));
-  out["pair_slot_ptr"] = give(std::move(slot_ptr));
-  out["tables"] = give(std::move(tables));
-  out["table_ptr"] = give(std::move(table_ptr));
+  const auto put = [&](const char* name, const char* ptr_name, auto& joined) {
+    out[name] = give(std::move(joined.values)), out[ptr_name] = give(std::move(joined.ptr));
+  };
+  put("string_bytes", "byte_ptr", bytes), put("string_starts", "start_ptr", starts);
+  put("string_slots", "string_slot_ptr", slots), put("maps", "map_ptr", maps);
+  put("pairs", "pair_ptr", pairs), put("pair_slots", "pair_slot_ptr", pair_slots);
+  put("tables", "table_ptr", tables);
   return out;
 }
 
@@ -250,10 +243,7 @@ Array<T> part(const In1<U>& array, const In1<int64_t>& ptr, size_t i) {
 }
 
 void check_ptr(const In1<int64_t>& ptr, size_t n, size_t total, const char* name) {
-  require(ptr.shape(0) == n + 1, [&] {
-    return std::string(name) + " has " + std::to_string(ptr.shape(0)) + " entries, expected " +
-           std::to_string(n + 1);
-  });
+  require(ptr.shape(0) == n + 1, name, " has ", ptr.shape(0), " entries, expected ", n + 1);
   check_offsets(ptr, static_cast<int64_t>(total), name);
 }
 
@@ -289,7 +279,7 @@ void restore(Extractor& self, const In1<uint8_t>& bytes, const In1<uint32_t>& st
   self.restore_tables(std::move(mine));
 }
 
-// How the attributes of a template are shown: piece, value, piece, value … piece; values by their place.
+// The text of the attributes of a template: piece, value, piece, value … piece; values by their position.
 using Form = std::pair<std::vector<std::string>, std::vector<size_t>>;
 
 nb::list texts(const Extractor& self, const In1<int32_t>& ids, const std::vector<Form>& forms) {
@@ -331,14 +321,13 @@ nb::object buckets(const Extractor& self, const std::vector<std::string>& names,
 void bind_templates(nb::module_& m) {
   bind_gazetteers(m);
   nb::class_<Extractor>(m, "TemplateTable")
-      .def(nb::new_(&extractor_from), nb::arg("plan"))
-      .def("encode", &encode, nb::arg("columns"), nb::arg("names"), nb::arg("evaluate"), nb::arg("grow"),
-           nb::arg("n_threads"))
+      .def(nb::new_(&extractor_from), "plan"_a)
+      .def("encode", &encode, "columns"_a, "names"_a, "evaluate"_a, "grow"_a, "n_threads"_a)
       .def_prop_ro("n_attributes", &Extractor::n_attributes)
       .def("attribute_template",
            [](const Extractor& self) { return give(std::move(self.origins().of_template)); })
-      .def("texts", &texts, nb::arg("ids"), nb::arg("forms"))
-      .def("buckets", &buckets, nb::arg("names"), nb::arg("size"))
+      .def("texts", &texts, "ids"_a, "forms"_a)
+      .def("buckets", &buckets, "names"_a, "size"_a)
       .def("state", &state)
       .def("restore", &restore);
   // Slots for conjunctions in order of their ids: what a file without them lacks.
@@ -348,14 +337,9 @@ void bind_templates(nb::module_& m) {
         PairTable table;
         for (size_t i = 0; i < keys.shape(0); ++i)
           require(table.intern(keys(i)) == static_cast<int32_t>(i), "a conjunction occurs twice");
-        std::vector<uint64_t> out;
-        for (const PairTable::Slot& slot : table.slots()) {
-          out.push_back(slot.key);
-          out.push_back(static_cast<uint64_t>(slot.id));
-        }
-        return give(std::move(out));
+        return give(words_of(table));
       },
-      nb::arg("keys"));
+      "keys"_a);
   m.def(
       "word_value",
       [](const std::string& name, int argument, std::string_view word) -> std::optional<std::string> {
@@ -365,7 +349,7 @@ void bind_templates(nb::module_& m) {
         if (!function(word, argument, out)) return std::nullopt;
         return out;
       },
-      nb::arg("name"), nb::arg("argument"), nb::arg("word"), "A word function on one ASCII word.");
+      "name"_a, "argument"_a, "word"_a, "A word function on one ASCII word.");
 }
 
 }  // namespace fieldcraft::bind

@@ -20,7 +20,7 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
                             bool all_states, bool all_transitions, bool edge_bias, int64_t min_count) {
   const EncodedTokens encoded = tokens.checked(n_attributes);
   const size_t n_tokens = static_cast<size_t>(encoded.offsets[encoded.n_sequences]);
-  std::vector<int64_t> each(gold_ptr ? 0 : n_tokens + 1);  // where each token has one label
+  std::vector<int64_t> each(gold_ptr ? 0 : n_tokens + 1);  // one label per token
   std::iota(each.begin(), each.end(), 0);
   if (gold_ptr) {
     require(gold_ptr->shape(0) == n_tokens + 1, "one list of labels per token is needed");
@@ -31,34 +31,26 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
   check_range(gold, 0, n_states, "labels");
   require(!on_edge || on_edge->shape(0) == static_cast<size_t>(n_attributes),
           "on_edge needs an entry per attribute");
-  FeatureCounts found;
-  {
-    nb::gil_scoped_release unlocked;
-    found = count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr,
-                           {gold_ptr ? gold_ptr->data() : each.data(), gold.data()}, n_states,
-                           {all_states, all_transitions, edge_bias, min_count});
-  }
-  return nb::make_tuple(give(std::move(found.attribute)), give(std::move(found.previous)),
-                        give(std::move(found.label)), give(std::move(found.count)),
-                        give(std::move(found.family)));
+  FeatureCounts counts = unlocked([&] {
+    return count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr,
+                          {gold_ptr ? gold_ptr->data() : each.data(), gold.data()}, n_states,
+                          {all_states, all_transitions, edge_bias, min_count});
+  });
+  return give_all(std::move(counts.attribute), std::move(counts.previous), std::move(counts.label),
+                  std::move(counts.count), std::move(counts.family));
 }
 
 BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,
                            std::optional<In1<double>> sequence_weights, int n_jobs) {
   const FeatureColumns features = columns.checked(n_states);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
-  require(gold.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]),
-          "one label per token is needed");
-  check_range(gold, 0, n_states, "labels");
+  check_labels(gold, encoded.offsets[encoded.n_sequences], n_states);
   require(!sequence_weights || sequence_weights->shape(0) == static_cast<size_t>(encoded.n_sequences),
           "one weight per sequence is needed");
-  BoundProblem* bound;
-  {
-    nb::gil_scoped_release unlocked;
-    bound = new BoundProblem{{features, n_states, encoded, gold.data(),
-                              sequence_weights ? sequence_weights->data() : nullptr, n_jobs},
-                             std::nullopt};
-  }
+  const double* weights = sequence_weights ? sequence_weights->data() : nullptr;
+  BoundProblem* bound = unlocked([&] {
+    return new BoundProblem{{features, n_states, encoded, gold.data(), weights, n_jobs}, std::nullopt};
+  });
   if (bound->problem.needs_tokens()) bound->kept = tokens;
   return bound;
 }
@@ -67,12 +59,10 @@ double py_evaluate(BoundProblem& bound, In1<double> weights, Mut1<double> gradie
                    std::optional<Mut1<double>> log_z) {
   ChainProblem& problem = bound.problem;
   const size_t n = static_cast<size_t>(problem.n_features());
-  require(weights.shape(0) == n && gradient.shape(0) == n, [&] {
-    return std::string("weights and gradient must have ") + std::to_string(n) + " entries, got " +
-           std::to_string(weights.shape(0)) + " and " + std::to_string(gradient.shape(0));
-  });
+  require(weights.shape(0) == n && gradient.shape(0) == n, "weights and gradient must have ", n,
+          " entries, got ", weights.shape(0), " and ", gradient.shape(0));
   require(!log_z || log_z->shape(0) == static_cast<size_t>(problem.n_sequences()), "one log Z per sequence");
-  nb::gil_scoped_release unlocked;
+  nb::gil_scoped_release released;
   return problem.evaluate(weights.data(), gradient.data(), log_z ? log_z->data() : nullptr);
 }
 
@@ -82,10 +72,13 @@ PerWeight per_weight(const In1<double>& given, size_t n) {
 }
 
 void same_length(size_t n, std::initializer_list<size_t> others) {
-  for (size_t m : others)
-    require(m == n, [&] {
-      return std::string("vectors of lengths ") + std::to_string(n) + " and " + std::to_string(m);
-    });
+  for (size_t m : others) require(m == n, "vectors of lengths ", n, " and ", m);
+}
+
+// Adds pointers to the first m rows of s, then to those of y.
+void add_rows(const In2<double>& s, const In2<double>& y, int m, std::vector<const double*>& rows) {
+  for (const In2<double>& history : {s, y})
+    for (int j = 0; j < m; ++j) rows.push_back(history.data() + j * history.shape(1));
 }
 
 // History of m pairs: s, y [m, n]. Returns products [3, 2 m] of (g, s_k, y_k) with all s and all y.
@@ -95,13 +88,9 @@ nb::object py_history_products(In2<double> s, In2<double> y, int m, int k, In1<d
   require(m >= 1 && static_cast<size_t>(m) <= s.shape(0) && k >= 0 && k < m && s.shape(0) == y.shape(0),
           "history");
   std::vector<const double*> columns;
-  for (int j = 0; j < m; ++j) columns.push_back(s.data() + j * n);
-  for (int j = 0; j < m; ++j) columns.push_back(y.data() + j * n);
-  std::vector<double> out;
-  {
-    nb::gil_scoped_release unlocked;
-    out = inner_products({g.data(), s.data() + k * n, y.data() + k * n}, columns, n, n_jobs);
-  }
+  add_rows(s, y, m, columns);
+  auto out = unlocked(
+      [&] { return inner_products({g.data(), s.data() + k * n, y.data() + k * n}, columns, n, n_jobs); });
   return give(std::move(out), {3, 2 * static_cast<size_t>(m)});
 }
 
@@ -114,25 +103,23 @@ void py_combine(In1<double> coefficients, In1<double> g, In2<double> s, In2<doub
               coefficients.shape(0) == static_cast<size_t>(2 * m + 1),
           "combine: history and coefficients differ");
   std::vector<const double*> xs{g.data()};
-  for (int j = 0; j < m; ++j) xs.push_back(s.data() + j * n);
-  for (int j = 0; j < m; ++j) xs.push_back(y.data() + j * n);
-  const std::vector<double> c(coefficients.data(), coefficients.data() + coefficients.shape(0));
-  nb::gil_scoped_release unlocked;
+  add_rows(s, y, m, xs);
+  const std::vector<double> c = vector_of(coefficients);
+  nb::gil_scoped_release released;
   combine(xs, c, n, n_jobs, out.data());
 }
 
-// Another loss than the likelihood; all that it needs is checked here.
+// Another loss than the likelihood, with its arguments checked.
 void py_use(BoundProblem& self, const std::string& name, In1<int32_t> gold, std::optional<In2<double>> cost,
             std::optional<In1<double>> label_weights, std::optional<In2<uint8_t>> allowed) {
   const size_t S = static_cast<size_t>(self.problem.n_states());
   const auto loss = loss_by_name(name);
-  require(loss.has_value(), [&] { return std::string("no loss is called ") + name; });
-  require(gold.shape(0) == static_cast<size_t>(self.problem.n_tokens()), "one label per token is needed");
-  check_range(gold, 0, static_cast<int64_t>(S), "labels");
+  require(loss.has_value(), "no loss is called ", name);
+  check_labels(gold, self.problem.n_tokens(), self.problem.n_states());
   Objective objective{*loss, {}, {}, {}};
   if (label_weights) {
     require(label_weights->shape(0) == S, "one weight per label is needed");
-    objective.label_weights.assign(label_weights->data(), label_weights->data() + S);
+    objective.label_weights = vector_of(*label_weights);
   }
   if (*loss == Loss::margin || *loss == Loss::softmax_margin) {
     require(cost && cost->shape(0) == S && cost->shape(1) == S, "costs need a row and a column per label");
@@ -146,7 +133,7 @@ void py_use(BoundProblem& self, const std::string& name, In1<int32_t> gold, std:
     for (size_t t = 0; t < gold.shape(0); ++t)
       require(std::find(allowed->data() + t * S, allowed->data() + (t + 1) * S, 1) !=
                   allowed->data() + (t + 1) * S,
-              [&] { return "token " + std::to_string(t) + " has no allowed label"; });
+              "token ", t, " has no allowed label");
   }
   self.problem.use(std::move(objective), gold.data());
 }
@@ -158,28 +145,26 @@ void py_expect(BoundProblem& self, In1<double> counts) {
 }
 
 void bind_vectors(nb::module_& m) {
-  m.def("history_products", &py_history_products, nb::arg("s"), nb::arg("y"), nb::arg("m"), nb::arg("k"),
-        nb::arg("g"), nb::arg("n_jobs"));
-  m.def("combine", &py_combine, nb::arg("coefficients"), nb::arg("g"), nb::arg("s"), nb::arg("y"),
-        nb::arg("m"), nb::arg("out"), nb::arg("n_jobs"));
+  m.def("history_products", &py_history_products, "s"_a, "y"_a, "m"_a, "k"_a, "g"_a, "n_jobs"_a);
+  m.def("combine", &py_combine, "coefficients"_a, "g"_a, "s"_a, "y"_a, "m"_a, "out"_a, "n_jobs"_a);
   m.def("dot", [](In1<double> x, In1<double> y, int n_jobs) {
     same_length(x.shape(0), {y.shape(0)});
-    nb::gil_scoped_release unlocked;
+    nb::gil_scoped_release released;
     return dot(x.data(), y.data(), x.shape(0), n_jobs);
   });
   m.def("advance", [](In1<double> x, double step, In1<double> d, Mut1<double> out, int n_jobs) {
     same_length(x.shape(0), {d.shape(0), out.shape(0)});
-    nb::gil_scoped_release unlocked;
+    nb::gil_scoped_release released;
     advance(x.data(), step, d.data(), x.shape(0), n_jobs, out.data());
   });
   m.def("subtract_from", [](In1<double> x, Mut1<double> old, int n_jobs) {
     same_length(x.shape(0), {old.shape(0)});
-    nb::gil_scoped_release unlocked;
+    nb::gil_scoped_release released;
     subtract_from(x.data(), x.shape(0), n_jobs, old.data());
   });
   m.def("copy", [](In1<double> x, Mut1<double> out, int n_jobs) {
     same_length(x.shape(0), {out.shape(0)});
-    nb::gil_scoped_release unlocked;
+    nb::gil_scoped_release released;
     copy(x.data(), x.shape(0), n_jobs, out.data());
   });
   m.def("gaussian",
@@ -187,12 +172,12 @@ void bind_vectors(nb::module_& m) {
           const size_t n = w.shape(0);
           same_length(n, {gradient.shape(0)});
           const PerWeight a = per_weight(mean, n), b = per_weight(precision, n);
-          nb::gil_scoped_release unlocked;
+          nb::gil_scoped_release released;
           return gaussian(w.data(), a, b, n, n_jobs, gradient.data());
         });
   m.def("l1_norm", [](In1<double> w, In1<double> above, In1<double> below, int n_jobs) {
     const PerWeight a = per_weight(above, w.shape(0)), b = per_weight(below, w.shape(0));
-    nb::gil_scoped_release unlocked;
+    nb::gil_scoped_release released;
     return l1_norm(w.data(), a, b, w.shape(0), n_jobs);
   });
   m.def("pseudo_gradient",
@@ -200,21 +185,21 @@ void bind_vectors(nb::module_& m) {
           const size_t n = w.shape(0);
           same_length(n, {g.shape(0), out.shape(0)});
           const PerWeight a = per_weight(above, n), b = per_weight(below, n);
-          nb::gil_scoped_release unlocked;
+          nb::gil_scoped_release released;
           pseudo_gradient(w.data(), g.data(), a, b, n, n_jobs, out.data());
         });
   m.def(
       "align",
       [](std::optional<In1<double>> w, In1<double> pseudo, Mut1<double> d, int n_jobs) {
         same_length(pseudo.shape(0), {w ? w->shape(0) : d.shape(0), d.shape(0)});
-        nb::gil_scoped_release unlocked;
+        nb::gil_scoped_release released;
         align(w ? w->data() : nullptr, pseudo.data(), d.shape(0), n_jobs, d.data());
       },
       nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
   m.def("orthant_step",
         [](In1<double> w, In1<double> pseudo, double step, In1<double> d, Mut1<double> out, int n_jobs) {
           same_length(w.shape(0), {pseudo.shape(0), d.shape(0), out.shape(0)});
-          nb::gil_scoped_release unlocked;
+          nb::gil_scoped_release released;
           orthant_step(w.data(), pseudo.data(), step, d.data(), w.shape(0), n_jobs, out.data());
         });
 }
@@ -223,26 +208,24 @@ void bind_vectors(nb::module_& m) {
 
 void bind_training(nb::module_& m) {
   nb::class_<Tokens>(m, "Tokens")
-      .def(nb::init<In1<int64_t>, In1<int64_t>, In1<int32_t>, std::optional<In1<double>>>(),
-           nb::arg("offsets"), nb::arg("token_ptr"), nb::arg("attributes"), nb::arg("values").none());
+      .def(nb::init<In1<int64_t>, In1<int64_t>, In1<int32_t>, std::optional<In1<double>>>(), "offsets"_a,
+           "token_ptr"_a, "attributes"_a, "values"_a.none());
   nb::class_<Columns>(m, "Columns")
-      .def(nb::init<int64_t, In1<int32_t>, In1<int32_t>, In1<int32_t>>(), nb::arg("n_attributes"),
-           nb::arg("attribute"), nb::arg("previous"), nb::arg("label"));
+      .def(nb::init<int64_t, In1<int32_t>, In1<int32_t>, In1<int32_t>>(), "n_attributes"_a, "attribute"_a,
+           "previous"_a, "label"_a);
   nb::class_<BoundProblem>(m, "ChainProblem")
-      .def("use", &py_use, nb::arg("name"), nb::arg("gold"), nb::arg("cost").none(),
-           nb::arg("label_weights").none(), nb::arg("allowed").none())
-      .def("expect", &py_expect, nb::arg("counts"))
-      .def("evaluate", &py_evaluate, nb::arg("weights"), nb::arg("gradient"), nb::arg("per_sequence").none())
+      .def("use", &py_use, "name"_a, "gold"_a, "cost"_a.none(), "label_weights"_a.none(), "allowed"_a.none())
+      .def("expect", &py_expect, "counts"_a)
+      .def("evaluate", &py_evaluate, "weights"_a, "gradient"_a, "per_sequence"_a.none())
       .def_prop_ro("n_features", [](const BoundProblem& b) { return b.problem.n_features(); })
       .def_prop_ro("n_sequences", [](const BoundProblem& b) { return b.problem.n_sequences(); })
       .def_prop_ro("bytes", [](const BoundProblem& b) { return b.problem.bytes(); })
       .def_prop_ro("empirical",
                    [](const BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
-  m.def("count_features", &py_count_features, nb::arg("tokens"), nb::arg("n_attributes"),
-        nb::arg("on_edge").none(), nb::arg("gold"), nb::arg("gold_ptr").none(), nb::arg("n_states"),
-        nb::arg("all_states"), nb::arg("all_transitions"), nb::arg("edge_bias"), nb::arg("min_count"));
-  m.def("chain_problem", &make_problem, nb::arg("columns"), nb::arg("n_states"), nb::arg("tokens"),
-        nb::arg("gold"), nb::arg("sequence_weights").none(), nb::arg("n_jobs"));
+  m.def("count_features", &py_count_features, "tokens"_a, "n_attributes"_a, "on_edge"_a.none(), "gold"_a,
+        "gold_ptr"_a.none(), "n_states"_a, "all_states"_a, "all_transitions"_a, "edge_bias"_a, "min_count"_a);
+  m.def("chain_problem", &make_problem, "columns"_a, "n_states"_a, "tokens"_a, "gold"_a,
+        "sequence_weights"_a.none(), "n_jobs"_a);
   m.def("release_memory", &release_free_memory);
   bind_vectors(m);
 }

@@ -1,4 +1,4 @@
-// The inner loops of dual ascent: marginals as the model sees them against those that are stored.
+// The inner loops of dual ascent: marginals at the current weights against the stored ones.
 //
 // Stored marginals are floats, everything else doubles; rows have P entries, padding 0 everywhere.
 #include "kernels.hpp"
@@ -18,7 +18,8 @@ Comparison compare_marginals(const double* p, const float* q, const double* scor
   return {sum(with_q), sum(with_p), sum(squares)};
 }
 
-// q <- q + s step, rounded; step <- -c (the change of q). What is stored and what moves the weights agree.
+// q <- q + s step, rounded; step <- -c (the change of q). The stored marginals and the change of the weights
+// agree.
 void move_marginals(double s, double c, size_t n, float* q, double* step) {
   for (size_t i = 0; i < n; i += kWidth) {
     const Vec old = widened(q + i);

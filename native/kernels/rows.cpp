@@ -4,7 +4,7 @@
 //           + value * weights[f] at label(f)  over its sparse entries (attributes seen with one or two)
 //
 // Rows are sorted by how often they occur, so that the frequent ones stay in cache; the rare ones are fetched
-// ahead of use. The adjoint adds each contribution singly and in corpus order to the one place that owns it:
+// ahead of use. The adjoint adds each contribution singly and in corpus order to the one sum that owns it:
 // the result does not depend on how many owners share the work.
 #include <algorithm>
 #include <type_traits>
@@ -39,7 +39,7 @@ inline void add_rows(const uint32_t* ids, const double* values, int64_t n, const
   for (int v = 0; v < N; ++v) store(out + v * kWidth, acc[v]);
 }
 
-// Covers the row's vectors by as wide chunks as the registers hold.
+// Covers the row's vectors by as wide chunks as fit the registers.
 template <int N, bool Valued>
 inline void add_rows_chunked(const uint32_t* ids, const double* values, int64_t n, const double* rows, int P,
                              int n_vectors, double* out) {

@@ -1,7 +1,7 @@
 // One vector of doubles, as wide as the instruction set that this file is compiled for.
 //
 // Rows of S states are padded to P, a multiple of kMaxWidth, so that every level sees whole vectors and
-// all levels share one layout. Buffers are 64-byte aligned (see aligned_buffer.hpp); padding holds -inf in
+// all levels share one layout. Buffers are 64-byte aligned (see aligned_buffer.hpp); padding is -inf in
 // scores and 0 in probabilities.
 #pragma once
 
@@ -55,7 +55,7 @@ inline double lowest(Vec v) {
 
 // exp(x) for x <= 0 to about one unit in the last place; 0 below -708 (and for -inf).
 //   x = k ln 2 + r, |r| <= ln 2 / 2;   exp(x) = 2^k (1 + r + r^2/2! + ... + r^12/12!)
-// k is found by adding 1.5 * 2^52, which leaves it in the low bits of the sum.
+// k is computed by adding 1.5 * 2^52, which leaves it in the low bits of the sum.
 inline Vec exp_nonpositive(Vec x) {
   const Vec magic = splat(6755399441055744.0);
   const Vec shifted = x * splat(1.4426950408889634074) + magic;

@@ -195,7 +195,7 @@ def test_corpus_and_plain_strings():
         ),
         (
             [{"word": ["a\ud800"], "pos": ["x"]}],
-            "token 0, column 'word': the text holds a lone surrog",
+            "token 0, column 'word': the text contains a lone surrog",
         ),
     ],
 )
