@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
+from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.inspection.weights import Rows, WeightTable
 
 WILD = re.compile(r"[*?]")
@@ -60,15 +61,9 @@ def attribute_ids(pattern: str, table: WeightTable) -> Rows:
 
 def _begin_alike(pattern: str, table: WeightTable, ids: Rows) -> NDArray[np.bool_]:
     """[ids] whether the text of an attribute may start with the prefix of the pattern."""
-    fixed = WILD.split(pattern)[0]
-    heads = [_head(template) for template in table.encoder.templates]
-    alike = np.array([head.startswith(fixed) or fixed.startswith(head) for head in heads], bool)
-    if table.hashed or alike.all():
+    if table.hashed or not isinstance(table.encoder, TemplateFeatures):
         return np.ones(len(ids), bool)
+    fixed = WILD.split(pattern)[0]
+    heads = [template.pieces()[0][0] for template in table.encoder.templates]  # prefixes of the texts
+    alike = np.array([head.startswith(fixed) or fixed.startswith(head) for head in heads], bool)
     return alike[table.encoder.attribute_template[ids]]
-
-
-def _head(template: object) -> str:
-    """The common prefix of the texts of a template's attributes."""
-    terms = getattr(template, "terms", None)
-    return "" if terms is None else template.pieces()[0][0]  # type: ignore[attr-defined]

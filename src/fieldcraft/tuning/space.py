@@ -111,9 +111,7 @@ class Dimension:
 def make_space(crf: ChainCRF, over: Mapping[str, Any]) -> tuple[Dimension, ...]:
     """The dimensions, those that encode first; invalid names and values raise an InputError."""
     if not isinstance(over, Mapping) or not over:
-        raise InputError(
-            "over has nothing to search over; write e.g. over={'variance': fc.Between(0.1, 1000)}"
-        )
+        raise InputError("over has nothing to search; write e.g. over={'variance': fc.Between(0.1, 1000)}")
     dimensions = [Dimension(_full_name(crf, name), _values(name, values)) for name, values in over.items()]
     names = [dimension.name for dimension in dimensions]
     for name in names:
