@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
+from fieldcraft.features.terms import Template
 from fieldcraft.inspection.weights import Rows, WeightTable
 
 WILD = re.compile(r"[*?]")
@@ -68,7 +69,6 @@ def _begin_alike(pattern: str, table: WeightTable, ids: Rows) -> NDArray[np.bool
     return alike[table.encoder.attribute_template[ids]]
 
 
-def _head(template: object) -> str:
+def _head(template: Template) -> str:
     """The common prefix of the texts of a template's attributes."""
-    terms = getattr(template, "terms", None)
-    return "" if terms is None else template.pieces()[0][0]  # type: ignore[attr-defined]
+    return template.pieces()[0][0]
