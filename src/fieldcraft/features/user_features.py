@@ -24,7 +24,7 @@ _ARRAYS = {"names": np.uint8, "starts": np.uint32, "slots": np.uint32}
 
 # The feature index needs templates: one for node features, one for edge features.
 NAMES = {"features": "node", "edges": "edge"}
-TEMPLATES = [Template((Term("constant"),), part, source=name) for name, part in NAMES.items()]
+TEMPLATES = [Template((Term("constant"),), part, ("", ""), name) for name, part in NAMES.items()]
 
 
 class FreeFeatures:
