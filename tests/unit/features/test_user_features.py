@@ -67,7 +67,7 @@ ITEMS: list[tuple[Any, dict[str, float]]] = [
 ]
 
 
-@pytest.mark.parametrize(("item", "expected"), ITEMS, ids=str)
+@pytest.mark.parametrize(("item", "expected"), ITEMS, ids=range(len(ITEMS)))  # a set has no fixed text
 def test_items(item: Any, expected: dict[str, float]) -> None:
     assert read([item]) == [expected]
 
