@@ -66,12 +66,6 @@ double SequenceOracle::marginals(const Chain& chain, double weight, double* node
   return log_z;
 }
 
-void SequenceOracle::indicator(const Chain& chain, const int32_t* labels, double weight, double* node,
-                               PairSums& pairs) {
-  std::fill_n(node, chain.T * chain.edges->P, 0.0);
-  add_labelling(chain, labels, weight, node, into(pairs, chain));
-}
-
 double SequenceOracle::argmax(const Chain& chain, const double* cost, int32_t* labels) {
   double* scores = pass_.scratch(chain.T, chain.edges->P);
   chain.fill(scores);

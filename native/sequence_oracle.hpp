@@ -59,8 +59,6 @@ class SequenceOracle {
   double loss(const Objective& objective, const Chain& chain, double weight, double* node, PairSums& pairs) {
     return loss_.evaluate(objective, chain, weight, node, into(pairs, chain));
   }
-  // Like marginals(), for weight * the indicator of a labelling [T].
-  void indicator(const Chain& chain, const int32_t* labels, double weight, double* node, PairSums& pairs);
   // The labelling of the greatest score + cost [S, S] (by gold label and label); returns that sum.
   double argmax(const Chain& chain, const double* cost, int32_t* labels);
 

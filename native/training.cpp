@@ -72,8 +72,10 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
     sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
   cut_rounds();
   empirical_.assign(n_features(), 0.0);
-  sweep_->gold = gold;
-  run(Mode::count_gold, empirical_.data(), empirical_.data(), nullptr);  // counts need no weights
+  sweep_->dense_gradient.fill_zero();
+  for (int64_t i = 0; i < n_sequences(); ++i)
+    layout_.count(i, gold + layout_.first(i), weight_of(i), sweep_->dense_gradient.data(), empirical_.data());
+  layout_.collect(sweep_->dense_gradient.data(), empirical_.data());
 }
 
 void ChainProblem::use(Objective objective, const int32_t* gold) {
@@ -130,10 +132,8 @@ void ChainProblem::run_lane(const Round& round, int index, int slot) {
         lane.oracle.chain(i, sweep.weights.view(), 1, sweep.weights.edges(), gold, allowed(i));
     if (sweep.mode == Mode::likelihood)
       sweep.per_sequence[i] = lane.oracle.marginals(chain, weight_of(i), node, lane.pairs);
-    else if (sweep.mode == Mode::loss)
-      sweep.per_sequence[i] = lane.oracle.loss(objective_, chain, weight_of(i), node, lane.pairs);
     else
-      lane.oracle.indicator(chain, gold, weight_of(i), node, lane.pairs);
+      sweep.per_sequence[i] = lane.oracle.loss(objective_, chain, weight_of(i), node, lane.pairs);
   }
 }
 

@@ -69,7 +69,7 @@ class ChainProblem {
   };
   struct Lane;
   struct Sweep;  // shared by the threads of an evaluation
-  enum class Mode { likelihood, loss, count_gold };
+  enum class Mode { likelihood, loss };
 
   void cut_rounds();  // and makes the sweep
   void run(Mode mode, const double* weights, double* gradient, double* per_sequence);

@@ -298,6 +298,30 @@ void TrainingLayout::scatter(int64_t begin, int64_t end, const double* node, con
   });
 }
 
+void TrainingLayout::count(int64_t i, const int32_t* gold, double weight, double* dense, double* each) const {
+  constexpr int64_t kAhead = 32;  // entries between a prefetch and its use
+  const TokenRows d = rows_.view();
+  const int64_t last_dense = d.dense_ptr[n_tokens()], T = length(i);
+  for (int64_t t = 0; t < T; ++t) {
+    const int64_t token = first(i) + t;
+    for (int64_t k = d.dense_ptr[token]; k < d.dense_ptr[token + 1]; ++k) {
+      if (k + kAhead < last_dense)
+        __builtin_prefetch(dense + static_cast<size_t>(d.dense[k + kAhead]) * P_ + gold[t], 1);
+      dense[static_cast<size_t>(d.dense[k]) * P_ + gold[t]] += weight * (d.valued ? d.dense_values[k] : 1.0);
+    }
+    for (int64_t k = d.sparse_ptr[token]; k < d.sparse_ptr[token + 1]; ++k)
+      if (static_cast<int32_t>(rows_.label(k)) == gold[t])
+        each[rows_.feature(k)] += weight * (d.valued ? d.sparse_values[k] : 1.0);
+    if (t > 0) dense[pairs_at() + static_cast<size_t>(gold[t - 1]) * P_ + gold[t]] += weight;
+  }
+  if (!needs_tokens()) return;
+  ObservedEdges observed_edges = observed();
+  for (int64_t t = 1; t < T; ++t)
+    observed_edges.each_entry(first(i) + t, [&](int32_t pair, uint32_t f, double value) {
+      if (pair == gold[t - 1] * P_ + gold[t]) each[f] += weight * value;
+    });
+}
+
 void TrainingLayout::apply(int64_t i, const double* change, const Factors& factors, int owner, double* dense,
                            double* each) const {
   const bool all = owner == kAllOwners;

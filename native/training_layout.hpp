@@ -65,6 +65,8 @@ class TrainingLayout final : public ScoringLayout {
   // `owner` owns.
   void scatter(int64_t begin, int64_t end, const double* node, const double* entries, int owner,
                double* dense, double* each) const;
+  // Adds weight * the features of the labelling gold [T] of a sequence to a dense part and a part by feature.
+  void count(int64_t i, const int32_t* gold, double weight, double* dense, double* each) const;
   // Adds factors * change [T, P] of a sequence to the weights of one owner, or of all.
   void apply(int64_t i, const double* change, const Factors& factors, int owner, double* dense,
              double* each) const;
