@@ -144,7 +144,8 @@ class Block:
 
     def log_share(self, score: Floats) -> Floats:
         """[N] log-probability of a score: at most 0, which rounding of scores beyond 1e16 could exceed."""
-        return np.minimum(score - self.log_partition(), 0.0)
+        shares: Floats = log_share(score, self.log_partition())
+        return shares
 
 
 def cuts(offsets: NDArray[np.int64], tokens: int) -> list[int]:
@@ -169,3 +170,10 @@ def part_of(encoded: Encoded, a: int, b: int) -> Encoded:
     kept = slice(int(token_ptr[0]), int(token_ptr[-1]))
     values = None if encoded.values is None else encoded.values[kept]
     return Encoded(offsets - offsets[0], token_ptr - token_ptr[0], encoded.attributes[kept], values)
+
+
+def log_share(score: Any, log_z: Any) -> Any:
+    """Log-probability of a score: at most 0, which rounding could exceed; 0 where both are infinite."""
+    with np.errstate(invalid="ignore"):
+        share = np.minimum(score - log_z, 0.0)
+    return np.where(np.isnan(share), 0.0, share)

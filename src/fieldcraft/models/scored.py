@@ -27,7 +27,7 @@ from fieldcraft.errors import FieldcraftError, InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.labels import encode_labels
-from fieldcraft.models.blocks import Block, Predictor, cuts, part_of
+from fieldcraft.models.blocks import Block, Predictor, cuts, log_share, part_of
 from fieldcraft.models.inputs import labels_of, sequences_of
 from fieldcraft.models.spans import SpanWindows, as_span, predicted_spans, window_probabilities
 from fieldcraft.structures.answers import Decoding
@@ -202,7 +202,7 @@ class Scored:
         def ranked(block: Block) -> list[list[tuple[list[str], float]]]:
             pairs = zip(best(block.potentials, k), block.log_partition())
             return [
-                [(names[path].tolist(), min(float(s - z), 0.0)) for path, s in zip(paths, scores)]
+                [(names[path].tolist(), float(log_share(s, z))) for path, s in zip(paths, scores)]
                 for (paths, scores), z in pairs
             ]
 

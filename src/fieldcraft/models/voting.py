@@ -28,7 +28,7 @@ class Voters:
     """
 
     def __init__(self, scoring: Scoring, votes: Floats, placed: Floats) -> None:
-        if len(votes) == 0 or len(placed) != len(votes) or not np.all(votes > 0):
+        if votes.ndim != 1 or len(votes) == 0 or len(placed) != len(votes) or not np.all(votes > 0):
             raise ValueError(f"{len(votes)} votes, all of which must be above 0, for {len(placed)} voters")
         self.votes = votes
         self.placed = placed
