@@ -173,7 +173,13 @@ def part_of(encoded: Encoded, a: int, b: int) -> Encoded:
 
 
 def log_share(score: Any, log_z: Any) -> Any:
-    """Log-probability of a score: at most 0, which rounding could exceed; 0 where both are infinite."""
+    """Log-probability of a score: at most 0, which rounding could exceed.
+
+    Where both are infinite it is 0 if scores overflow, and -inf if no labelling is possible.
+
+    >>> log_share(np.array([-1.0, np.inf, -np.inf]), np.array([0.0, np.inf, -np.inf])).tolist()
+    [-1.0, 0.0, -inf]
+    """
     with np.errstate(invalid="ignore"):
         share = np.minimum(score - log_z, 0.0)
-    return np.where(np.isnan(share), 0.0, share)
+    return np.where(np.isnan(share), np.where(np.asarray(log_z) > 0, 0.0, -np.inf), share)
