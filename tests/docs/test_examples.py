@@ -50,6 +50,7 @@ def test_example_runs(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_measurements_behind_the_decisions_print(tmp_path: Path) -> None:
     script = ROOT / "docs" / "decisions" / "measure.py"
     printed = run(script, "001", "002", "003", "004", "006", folder=tmp_path)

@@ -268,6 +268,7 @@ def printed_by(script: Path) -> str:
     return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IMPORTS)
 def test_example_with_either_import(name: str, tmp_path: Path) -> None:
     script = ROOT / "examples" / name

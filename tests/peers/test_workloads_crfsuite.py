@@ -1,8 +1,8 @@
 """The benchmark's workloads at the optimum against python-crfsuite, c2 = 1 (variance 1/2).
 
-CRFsuite's own optima were measured once by tests/peers/reference.py and stand in reference.json; W1
-is rerun here from the start. Its weights, put through our objective, must give the loss that it
-reports: live for every workload, after a few iterations for W2 and W3.
+CRFsuite's own optima were measured once by tests/peers/reference.py, which measures them again on request,
+and stand in reference.json. Its weights after a few iterations, put through our objective, must give the
+loss that it reports.
 """
 
 from __future__ import annotations
@@ -123,18 +123,11 @@ def placed(path: str, crf: ChainCRF) -> np.ndarray:
 
 
 def test_their_weights_through_our_objective(name: str, tmp_path: Path) -> None:
-    """W1 is driven to the optimum, so that its stored figures are confirmed on the way."""
     X, y = features(name, "train")
     path = str(tmp_path / "model")
-    loss = reference.train(X, y, path, **({} if name == "W1" else {"max_iterations": 12}))
+    loss = reference.train(X, y, path, max_iterations=12)
     crf = ChainCRF(optimiser=LBFGS(max_iterations=0)).fit(X, y)
     weights = placed(path, crf)
     problem = problem_of(design_of(X, y))
     value = problem.value_and_gradient(weights, np.empty(len(weights)))
     assert value == pytest.approx(loss, rel=1e-6)
-    if name == "W1":
-        stored = json.loads(reference.FILE.read_text())[name]
-        assert loss == pytest.approx(stored["loss"], rel=1e-6)
-        tags = [label for labels in reference.tag(path, features(name, "test")[0]) for label in labels]
-        expected = reference.unpack(stored["tags"], stored["labels"])
-        assert sum(a == b for a, b in zip(tags, expected)) / len(tags) >= 0.9995

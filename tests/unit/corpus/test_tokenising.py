@@ -137,11 +137,11 @@ HOSTILE = [
 @pytest.mark.parametrize("ending", ["", "'.@-n't"])
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_long_runs_are_no_trap(unit, ending):
-    """Half a second at most; in quadratic time it would be far more than the limit."""
-    text = unit * (60_000 // len(unit)) + ending
+    """A quarter of a second at most; in quadratic time it would be far more than the limit."""
+    text = unit * (30_000 // len(unit)) + ending
     begin = time.process_time()
     tokens = tokenize(text)
-    assert time.process_time() - begin < 5.0
+    assert time.process_time() - begin < 2.0
     assert all(text[token.start : token.end] == token.text for token in tokens)
 
 

@@ -78,6 +78,7 @@ def test_the_three_families_have_fifteen_settings() -> None:
             assert len(set(family(task).grid)) == 15
 
 
+@pytest.mark.slow
 def test_every_table_runs(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["all", "--quick", "--data", str(data), "--into", str(tmp_path)])
     told = capsys.readouterr()
@@ -168,6 +169,7 @@ def test_the_shares_give_the_score(data: Path, tmp_path: Path) -> None:
             assert part.score > 0
 
 
+@pytest.mark.slow
 def test_splits_have_the_sizes_of_the_thesis(data: Path) -> None:
     assert [len(part) for part in entities(data, 0)] == [14_987, 3_466, 3_684]
     assert sorted({label for labels in entities(data, 0).train.labels for label in labels}) == [

@@ -162,6 +162,7 @@ def test_feature_counts_of_tagging(data_file, name, counted, published, toleranc
     assert counted == pytest.approx(published, rel=tolerance)
 
 
+@pytest.mark.slow
 def test_the_ladder_into_overfitting(data_file):
     """Each rung has all templates of the one below and more; the counts are those of the docs."""
     corpus = read(data_file("conll2003/eng.train.gz"), ("word", "pos", "chunk", "ner"))

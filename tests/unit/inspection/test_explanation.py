@@ -55,9 +55,9 @@ def test_any_label_can_be_contrasted(kind: str, label: str) -> None:
     crf, X = fitted(kind), asked(kind)
     weights, tokens = weights_of(crf), tokens_of(crf, X)
     for i, sequence in enumerate(X):
+        labels = crf.explain(sequence).labels
         for t, token in enumerate(crf.explain(sequence, label=label).tokens):
             assert (token.other == label) == (token.label != label)
-            labels = crf.explain(sequence).labels
             expected = oracle.difference(weights, tokens[i], labels, t, str(token.other))
             assert close(token.difference, expected)
             assert crf.explain(sequence, token=t, label=label).tokens == (token,)

@@ -190,10 +190,10 @@ def test_kill_and_resume(name: str, tmp_path: Path, mother: subprocess.Popen[str
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
-def test_resumed_from_every_iteration(name: str, tmp_path: Path) -> None:
+def test_resumed_from_several_iterations(name: str, tmp_path: Path) -> None:
     """Also before the memory is full and after it has wrapped."""
     undisturbed = train(name)
-    for stop in range(1, min(12, undisturbed.n_iter_)):
+    for stop in [n for n in (1, 2, 5, 11) if n < undisturbed.n_iter_]:
         path = tmp_path / f"{stop}.fc"
         train(name, snapshot=path, snapshot_every=1, callbacks=[lambda r, n=stop: r.iteration == n])
         same_training(train(name, snapshot=path, resume=True), undisturbed)
