@@ -1,4 +1,4 @@
-"""`fieldcraft convert`: from one format or label scheme to another, batch by batch."""
+"""`fieldcraft convert`: corpora from one format or label scheme to another, batch by batch; models."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ EXAMPLES = [
     "fieldcraft convert train.conll train.jsonl --columns word,pos,ner --label ner",
     "fieldcraft convert train.conll iobes.conll --scheme-to iobes",
     "fieldcraft convert train.conll - --to jsonl | head -1",
+    "fieldcraft convert old.crfsuite new.fc",
 ]
+MODELS = ("fieldcraft-model", "crfsuite-model")  # formats of models
 
 _FORMATS = named("fieldcraft.corpus.formats", "FORMATS", "auto")
+_TARGETS = named("fieldcraft.corpus.formats", "FORMATS", "auto", *MODELS)
 _SCHEMES = named("fieldcraft.corpus.schemes", "SCHEMES")
 
 
@@ -41,14 +44,30 @@ def convert(
     from_: Annotated[str | None, in_reading("--from", help="Format of IN, as --format.", **_FORMATS)] = None,
     to: Annotated[
         str,
-        in_writing("--to", help="Format of OUT; auto goes by its name and is columns otherwise.", **_FORMATS),
+        in_writing(
+            "--to",
+            help="Format of OUT; auto goes by its name and is columns otherwise. For models: fieldcraft-model "
+            "(auto) or crfsuite-model.",
+            **_TARGETS,
+        ),
     ] = "auto",
     schemes: Schemes,
     reading: Reading,
     quiet: Quiet = False,
 ) -> None:
-    """Rewrite a corpus in another format or label scheme, in constant memory."""
+    """Rewrite a corpus in another format or label scheme, in constant memory; or convert a model.
+
+    IN may be a model of fieldcraft, CRFsuite, sklearn-crfsuite (a pickle), CRF++ or Wapiti, which its content
+    tells. OUT is then a model of fieldcraft, or with `--to crfsuite-model` one of CRFsuite.
+    """
     del quiet
+    from fieldcraft.store.importers import is_model
+
+    if source != "-" and is_model(source):
+        convert_model(source, target, to)
+        return
+    if to in MODELS:
+        raise CorpusError(f"{source} is not a model; --to {to} needs one")
     from fieldcraft.cli.reading import read_batches
     from fieldcraft.corpus import Corpus
     from fieldcraft.corpus import write as write_corpus
@@ -78,6 +97,24 @@ def convert(
             done += len(batch)
 
         read_batches(source, arguments, write)
+
+
+def convert_model(source: str, target: str, to: str) -> None:
+    """Load a model of any toolkit and write it as one of fieldcraft or CRFsuite."""
+    from fieldcraft.cli.loading import load_model
+    from fieldcraft.errors import InputError
+
+    if to not in ("auto", *MODELS):
+        raise InputError(f"{source} is a model, which --to {to} cannot express; use {' or '.join(MODELS)}")
+    if target == "-":
+        raise InputError("a model cannot be written to standard output; name a file")
+    model = load_model(source, None)
+    if to != "crfsuite-model":
+        model.save(target)
+    elif hasattr(model, "export"):
+        model.export(target, format="crfsuite")
+    else:
+        raise InputError(f"{source} has a {type(model).__name__}, which is no chain; CRFsuite has chains only")
 
 
 def check_scheme(batch: Any, scheme: str, before: int) -> None:

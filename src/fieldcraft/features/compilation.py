@@ -35,7 +35,11 @@ def boundary_names(format: str, reach: int) -> list[str]:
 
 
 class Compilation:
-    """A plan under construction; ``orders[k][i]`` is the position of term i of template k in its chain."""
+    """A plan under construction.
+
+    ``orders[k][i]`` is the position of term i of template k in its chain, ``chains[k]`` the nodes of that
+    chain: the stream of its first term, then a pair for each further one.
+    """
 
     def __init__(self, templates: Templates, gazetteers: Mapping[str, Gazetteer]) -> None:
         self.templates = templates
@@ -45,6 +49,7 @@ class Compilation:
         self.pairs: dict[tuple[int, int, int], int] = {}
         self.reads: list[tuple[int, int]] = []
         self.orders: list[list[int]] = []
+        self.chains: list[list[int]] = []
 
     def plan(self) -> dict[str, Any]:
         for template in self.templates:
@@ -81,11 +86,14 @@ class Compilation:
         positions = [(0 if t.absolute else t.offset, self._stream(t)) for t in template.terms]
         order = sorted(range(len(positions)), key=lambda i: positions[i])
         start, node = positions[order[0]]
+        chain = [node]
         for i in order[1:]:
             offset, stream = positions[i]
             known = self.pairs.setdefault((node, stream, offset - start), len(self.pairs))
             node = len(self.streams) + known
+            chain.append(node)
         self.reads.append((node, start))
+        self.chains.append(chain)
         self.orders.append([order.index(i) for i in range(len(order))])
 
     def _tables(self) -> list[int]:
@@ -157,4 +165,6 @@ def _at_zero(term: Term) -> Term:
 
 
 def _native_step(step: Step) -> tuple[str, int]:
-    return step.name, step.argument if isinstance(step.argument, int) else 0
+    """Native functions are applied to words of ASCII alone."""
+    name = "lower" if step.name == "lower_ascii" else step.name
+    return name, step.argument if isinstance(step.argument, int) else 0

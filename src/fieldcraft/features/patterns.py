@@ -127,7 +127,7 @@ def _steps(found: re.Match[str], where: str) -> tuple[Step, ...]:
     if command.lower() in names:
         steps.append(Step(names[command.lower()], _checked_regex(found["regex"], where)))
     if command.isupper():
-        steps.append(Step("lower"))
+        steps.append(Step("lower_ascii"))
     return tuple(steps)
 
 

@@ -91,6 +91,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+@lru_cache(maxsize=256)
+def _compiled_bytes(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern)
+
+
 def _suffix(w: str, n: Argument) -> str:
     return w[max(len(w) - int(n or 0), 0) :]
 
@@ -98,6 +103,12 @@ def _suffix(w: str, n: Argument) -> str:
 def _extract(w: str, pattern: Argument) -> str | None:
     found = _compiled(str(pattern)).search(w)
     return found.group(0) if found else None
+
+
+def _in_bytes(w: str, pattern: Argument) -> str | None:
+    """The match among the bytes of a word, as Wapiti finds it; parts of characters are shown as \\xNN."""
+    found = _compiled_bytes(str(pattern).encode()).search(w.encode())
+    return found.group(0).decode("utf-8", "backslashreplace") if found else None
 
 
 def _test(holds: Callable[[str], bool]) -> Predicate:
@@ -134,9 +145,10 @@ PREDICATES: dict[str, Predicate] = {
     "matches": Predicate(lambda w, p: None if _extract(w, p) is None else "", "regex", test=True),
     "extract": Predicate(_extract, "regex", test=False),
     # Wapiti's %t and %m: a value for every word, also outside the sequence.
-    "truth": Predicate(lambda w, p: "false" if _extract(w, p) is None else "true", "regex", test=False),
-    "extract_or_empty": Predicate(lambda w, p: _extract(w, p) or "", "regex", test=False),
+    "truth": Predicate(lambda w, p: "false" if _in_bytes(w, p) is None else "true", "regex", test=False),
+    "extract_or_empty": Predicate(lambda w, p: _in_bytes(w, p) or "", "regex", test=False),
+    "lower_ascii": _value(lambda w: w.encode().lower().decode()),
 }
 
-WAPITI_ONLY = ("truth", "extract_or_empty")
+WAPITI_ONLY = ("truth", "extract_or_empty", "lower_ascii")
 ORTHOGRAPHIC = tuple(name for name, p in PREDICATES.items() if p.test and p.argument == "")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
+from fieldcraft.features.joined import ends, joined, split
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -23,8 +24,8 @@ def keep_attributes(
 ) -> Arrays:
     """Tables and pairs of an extraction's state with the attributes ``ids`` alone."""
     n_streams = len(plan["streams"])
-    tables = _renumbered(_parts(arrays["tables"], arrays["table_ptr"]), ids)
-    keys = _parts(arrays["pairs"], arrays["pair_ptr"])
+    tables = _renumbered(split(arrays["tables"], arrays["table_ptr"]), ids)
+    keys = split(arrays["pairs"], arrays["pair_ptr"])
     used = [np.zeros(len(k), bool) for k in keys]
     for (node, *_), table in zip(plan["templates"], tables):
         if node >= n_streams:
@@ -45,8 +46,7 @@ def keep_attributes(
         ("pairs", "pair_ptr", kept),
         ("pair_slots", "pair_slot_ptr", slots),
     ):
-        out[name] = np.concatenate([*parts, np.empty(0, arrays[name].dtype)])
-        out[ptr] = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        out[name], out[ptr] = joined(parts, arrays[name].dtype), ends(parts)
     return out
 
 
@@ -55,10 +55,6 @@ def _renumbered(tables: list[NDArray[Any]], ids: NDArray[np.int64]) -> list[NDAr
     number = np.full(n + 1, -1, np.int32)  # the last entry serves -1
     number[ids] = np.arange(len(ids))
     return [number[t] for t in tables]
-
-
-def _parts(array: NDArray[Any], ptr: NDArray[np.int64]) -> list[NDArray[Any]]:
-    return [array[a:b] for a, b in zip(ptr[:-1], ptr[1:])]
 
 
 def _halves(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -5,6 +5,7 @@ p(y | x) = exp(sum of weights of the active features) / Z(x)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from fieldcraft.errors import InputError
@@ -50,6 +51,21 @@ class ChainCRF(SequenceModel):
     >>> crf.predict([[["w=the"], ["w=cat"]]]).tolist()
     [['DET', 'NOUN']]
     """
+
+    def export(self, path: str | os.PathLike[str], format: str = "crfsuite") -> None:
+        """Write the model in the format of another toolkit, whole or not at all.
+
+        Parameters
+        ----------
+        path : the file to write
+        format : "crfsuite", a binary model of CRFsuite
+
+        CRFsuite has weights for an attribute with a label and for a pair of labels. A model with anything
+        else (label pairs that look at the input, hashing, gazetteers, weights of -inf) is an InputError.
+        """
+        from fieldcraft.models.exchange import export
+
+        export(self, path, format)
 
     def structure_for(self, labels: Sequence[str]) -> LinearChain:
         """The structure of a model with these labels: a chain over ``states``."""

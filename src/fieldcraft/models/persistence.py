@@ -21,6 +21,7 @@ from fieldcraft.design import ENCODERS
 from fieldcraft.errors import FieldcraftError, InputError, ModelFileError
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.packed import LAYOUTS
+from fieldcraft.models.exchange import chain_of
 from fieldcraft.models.kinds import KINDS, Storable, kind_of, resolve_kind
 from fieldcraft.models.parameters import Parameters, n_numbers
 from fieldcraft.models.voting import Voters
@@ -30,6 +31,7 @@ from fieldcraft.optimisers.loop import Record
 from fieldcraft.priors import PRIORS, Prior
 from fieldcraft.priors.settings import storable
 from fieldcraft.store.files import FORMAT, is_plain, name_of, read_arrays, write_arrays
+from fieldcraft.store.importers import read_foreign
 from fieldcraft.store.state_spaces import pack_states, unpack_states
 from fieldcraft.store.upgrades import upgrade
 from fieldcraft.structures.states import StateSpace
@@ -73,7 +75,8 @@ def save(
 def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
     """Load a model from a file, which is memory-mapped: processes that load it share its pages.
 
-    Bytes are taken as the content of a file.
+    Bytes are taken as the content of a file. Models of CRFsuite, CRF++ and Wapiti and pickles of
+    sklearn-crfsuite are recognised by their content.
 
     >>> import tempfile
     >>> from fieldcraft import ChainCRF
@@ -83,6 +86,9 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
     [['X']]
     """
     name = name_of(path)
+    foreign = read_foreign(path)
+    if foreign is not None:
+        return chain_of(foreign)
     header, arrays = read_arrays(path)
     kind = resolve_kind(header.get("kind"))
     if kind is None:

@@ -68,7 +68,12 @@ def write_arrays(
         raise ModelFileError(
             f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates"
         )
-    data = save(flat, metadata={META: text})
+    write_whole(target, save(flat, metadata={META: text}))
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file atomically: a reader sees the old content or the new one."""
+    target = Path(path)
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as file:
@@ -146,8 +151,6 @@ def _mapped(name: str) -> mmap.mmap | bytes:
 
 def _directory(content: mmap.mmap | bytes) -> tuple[dict[str, Any], int]:
     """The directory of a safetensors file, and the offset where its arrays begin."""
-    if content[:4] == b"lCRF":
-        raise ValueError("it is a model of CRFsuite, which there is no importer for yet; train again")
     if len(content) < 8:
         raise ValueError(f"it has {len(content)} bytes")
     length = int.from_bytes(content[:8], "little")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.features.index import COLUMNS, FeatureIndex
+from fieldcraft.features.joined import ends, joined
 from fieldcraft.features.packed import PackedIndex
 from fieldcraft.store.files import FORMAT
 
@@ -89,11 +90,11 @@ def _strings_from_1(tables: Arrays) -> Arrays:
     slots = [_core.string_slots(data[a:b], at) for a, b, at in zip(edges[:-1], edges[1:], local)]
     return {
         "string_bytes": data,
-        "string_starts": _joined(local, np.uint32),
-        "string_slots": _joined(slots, np.uint32),
+        "string_starts": joined(local, np.uint32),
+        "string_slots": joined(slots, np.uint32),
         "byte_ptr": edges,
-        "start_ptr": _ends(local),
-        "string_slot_ptr": _ends(slots),
+        "start_ptr": ends(local),
+        "string_slot_ptr": ends(slots),
     }
 
 
@@ -101,7 +102,7 @@ def _pairs_from_1(tables: Arrays) -> Arrays:
     pairs, ptr = tables["pairs"].reshape(-1, 2).astype(np.uint64), tables["pair_ptr"]
     keys = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
     slots = [_core.pair_slots(keys[a:b]) for a, b in zip(ptr[:-1], ptr[1:])]
-    return {"pairs": keys, "pair_slots": _joined(slots, np.uint64), "pair_slot_ptr": _ends(slots)}
+    return {"pairs": keys, "pair_slots": joined(slots, np.uint64), "pair_slot_ptr": ends(slots)}
 
 
 def _attributes_from_1(tables: Arrays, n_templates: int) -> Arrays:
@@ -116,15 +117,7 @@ def _attributes_from_1(tables: Arrays, n_templates: int) -> Arrays:
         table = np.full(int(value[mine].max(initial=-1)) + 1, -1, np.int32)
         table[value[mine]] = mine
         parts.append(table)
-    return {"tables": _joined(parts, np.int32), "table_ptr": _ends(parts)}
-
-
-def _joined(parts: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate([*parts, np.empty(0, kind)])
-
-
-def _ends(parts: list[NDArray[Any]]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    return {"tables": joined(parts, np.int32), "table_ptr": ends(parts)}
 
 
 def _from_2(header: dict[str, Any], arrays: Arrays) -> Model:

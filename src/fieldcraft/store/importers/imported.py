@@ -1,0 +1,133 @@
+"""A model of another toolkit in fieldcraft's terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.index import FeatureIndex, row_keys
+from fieldcraft.features.user_features import FreeFeatures
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+MOST_LABELS = 1 << 15  # a dense table of transitions of more would not fit into memory
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Labels, features and weights of a chain.
+
+    Parameters
+    ----------
+    toolkit : its name
+    labels : the labels, sorted
+    encoder : the attributes
+    index : the features
+    weights : [F] one for each feature
+    source : how its corpora are read (arguments of ``fc.read``)
+    """
+
+    toolkit: str
+    labels: list[str]
+    encoder: FreeFeatures | TemplateFeatures
+    index: FeatureIndex
+    weights: Floats
+    source: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Features:
+    """Columns of features in any order; labels are numbers in the order of the file.
+
+    Parameters
+    ----------
+    attribute : -1 for pairs of labels alone
+    previous : -1 for features of one label
+    label : the label
+    weight : the weight
+    """
+
+    attribute: Ints
+    previous: Ints
+    label: Ints
+    weight: Floats
+
+
+def imported(
+    toolkit: str,
+    labels: list[str],
+    encoder: FreeFeatures | TemplateFeatures,
+    parts: list[Features],
+    source: dict[str, Any],
+) -> Imported:
+    """The model of these features; those of weight 0 are left out, labels are sorted.
+
+    ValueError where a number does not fit.
+    """
+    if not labels or len(labels) > MOST_LABELS or len(set(labels)) != len(labels):
+        raise ValueError(f"{len(labels)} labels; between 1 and {MOST_LABELS} different ones are expected")
+    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in Features.__annotations__]
+    used = columns[3] != 0.0
+    attribute, previous, label, weight = (column[used] for column in columns)
+    if not np.all(np.isfinite(weight)):
+        raise ValueError("a weight is not a finite number")
+    n = len(labels)
+    for name, column, low, high in (
+        ("attribute", attribute, -1, encoder.n_attributes),
+        ("label", previous, -1, n),
+        ("label", label, 0, n),
+    ):
+        if column.min(initial=low) < low or column.max(initial=low) >= high:
+            raise ValueError(f"a feature names a {name} that does not exist")
+    order = np.argsort(np.array(labels, object), kind="stable")
+    rank = np.empty(n + 1, np.int32)
+    rank[order], rank[n] = np.arange(n), -1  # previous = -1 reads the last entry
+    index = _index(encoder, attribute, rank[previous], rank[label])
+    return Imported(toolkit, [labels[i] for i in order], encoder, index, weight, source)
+
+
+def _index(
+    encoder: FreeFeatures | TemplateFeatures, attribute: Ints, previous: Any, label: Any
+) -> FeatureIndex:
+    rows = attribute.astype(np.int32)
+    blank = np.zeros(len(rows), np.int32)  # how often a feature occurred is not in the file
+    templates = np.append(encoder.attribute_template, np.int32(-1))  # attribute = -1 reads the last entry
+    windows = np.array([t.window for t in encoder.templates], np.int32).reshape(-1, 2)
+    labels = np.stack([previous, label]).astype(np.int32).T
+    keys, _ = row_keys([rows, *labels.T], [rows[:0]] * 3)
+    if len(np.unique(keys)) != len(rows):
+        raise ValueError("a feature occurs twice")
+    return FeatureIndex(
+        rows, labels, templates[attribute].astype(np.int32), blank, blank, windows, encoder.n_attributes
+    )
+
+
+def blocks(attributes: Ints, starts: Ints, weights: Floats, n_labels: int, *, pairs: bool) -> Features:
+    """Features of attributes with every label, or every pair of labels, whose weights lie end to end.
+
+    ``starts[i]`` is where the weights of ``attributes[i]`` begin; those of a pair (x, y) are at x n + y.
+    """
+    width = n_labels * n_labels if pairs else n_labels
+    if starts.min(initial=0) < 0 or starts.max(initial=0) + width * bool(len(starts)) > len(weights):
+        raise ValueError("an attribute names weights that are not there")
+    parts = []
+    for begin in range(0, len(starts), 1 + (1 << 22) // width):  # in pieces: most weights may be 0
+        some = slice(begin, begin + 1 + (1 << 22) // width)
+        table = weights[starts[some, None] + np.arange(width)]
+        at, position = np.nonzero(table)
+        previous = position // n_labels if pairs else np.full(len(position), -1)
+        parts.append(
+            Features(attributes[some][at], previous, position % n_labels, table[at, position].astype(float))
+        )
+    return concatenated(parts)
+
+
+def concatenated(parts: list[Features]) -> Features:
+    """All features of several lists."""
+    empty = (np.empty(0, np.int64),) * 3 + (np.empty(0),)
+    columns = [[getattr(part, name) for part in parts] for name in Features.__annotations__]
+    return Features(*(np.concatenate([*column, blank]) for column, blank in zip(columns, empty)))
