@@ -20,11 +20,11 @@ from types import FunctionType
 import atheris
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from fuzz import contract, seeds, targets
+from fuzz import contract, targets
 from fuzz.mutations import mutate_model
 from fuzz.objects import Draw
 
-KINDS = ("models", "templates", "corpora")
+KINDS = ("models", "foreign", "templates", "corpora")
 LONGEST = 1 << 16  # bytes of an input
 
 
@@ -51,12 +51,10 @@ def of_features(data: bytes) -> None:
 def write_seeds(kind: str, folder: Path) -> None:
     """The inputs that fuzzing begins with."""
     folder.mkdir()
-    seeds.write_models(folder.parent)
+    targets.write_seeds(folder.parent)
     for i, target in enumerate(t for t in targets.TARGETS if t.startswith(f"{kind}/")):
-        name = target.split("/")[1]
-        texts = {"templates": seeds.TEMPLATES, "corpora": seeds.CORPORA}.get(kind, {})
-        content = texts[name].encode() if texts else (folder.parent / f"{name}.fc").read_bytes()
-        (folder / name).write_bytes(bytes([i]) + content)
+        content = targets.seed_of(target, folder.parent).read_bytes()
+        (folder / target.split("/")[1]).write_bytes(bytes([i]) + content)
 
 
 def in_parts(data: bytes, max_size: int, seed: int) -> bytes:

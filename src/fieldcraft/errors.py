@@ -29,5 +29,9 @@ class ModelFileError(FieldcraftError):
     """A model file is damaged, hostile or from another world."""
 
 
+class TrainingWarning(UserWarning):
+    """A training ended without having reached what it was meant to reach."""
+
+
 class NotFittedError(FieldcraftError, AttributeError):
     """An estimator was asked for answers before it was trained."""

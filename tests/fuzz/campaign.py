@@ -85,9 +85,9 @@ if __name__ == "__main__":  # python tests/fuzz/campaign.py FIRST LAST
     import tempfile
 
     sys.path.insert(0, str(WORKER.parents[1]))
-    from fuzz.seeds import write_models
+    from fuzz.targets import write_seeds
 
     with tempfile.TemporaryDirectory() as made:
-        write_models(Path(made))
+        write_seeds(Path(made))
         for one in run(Path(made), int(sys.argv[1]), int(sys.argv[2]), workers=os.cpu_count() or 1):
             print(json.dumps(one))

@@ -195,6 +195,22 @@ def _characters(text: str, rng: Rng) -> str:
     return text[:at] + new + text[at + 1 :]
 
 
+def mutate_foreign(data: bytes, rng: Rng) -> bytes:
+    """A model of another toolkit: text that stays text, numbers of four bytes, or bytes anywhere."""
+    kind = rng.random()
+    if kind < 0.5 and data.isascii():
+        return mutate_text(data.decode("ascii"), rng).encode("utf-8", "surrogatepass")
+    if kind < 0.7:
+        return mutate_bytes(data, rng)
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2))):
+        at = rng.randrange(0, max(len(out) - 4, 1), 4)
+        own = int.from_bytes(out[at : at + 4], "little")
+        value = rng.choice((*NUMBERS, own + 1, own - 1, own * 2, own ^ (1 << rng.randrange(32)), len(out)))
+        out[at : at + 4] = (value % 2**32).to_bytes(4, "little")
+    return bytes(out)
+
+
 # ---- model files
 
 

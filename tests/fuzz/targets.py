@@ -1,23 +1,42 @@
 """Targets by name, and the mutant of a number: the same on every machine.
 
-models/free … models/1_templates   templates/fieldcraft …   corpora/columns …
+models/free … models/1_templates   foreign/crfsuite …   templates/fieldcraft …   corpora/columns …
 """
 
 from __future__ import annotations
 
 import gzip
+import os
 import random
 from pathlib import Path
 
-from fuzz import contract, mutations, seeds
+from fuzz import contract, foreign, mutations, seeds
 
 OLD = [f"{number}_{p.stem}" for number, old in seeds.OLD.items() for p in sorted(old.glob("*.fc"))]
 MODELS = [*seeds.MODELS, *OLD]
 TARGETS = [
     *(f"models/{name}" for name in MODELS),
+    *(f"foreign/{name}" for name in foreign.FOREIGN),
     *(f"templates/{name}" for name in seeds.TEMPLATES),
     *(f"corpora/{name}" for name in seeds.CORPORA),
 ]
+
+
+def write_seeds(folder: Path) -> None:
+    """All files that mutants are made from."""
+    seeds.write_models(folder)
+    for name, (write, _) in foreign.FOREIGN.items():
+        write(folder / f"{name}.foreign")
+
+
+def seed_of(target: str, folder: Path) -> Path:
+    """The file that a target's mutants are made from; texts are written to it first."""
+    kind, name = target.split("/")
+    if kind in ("models", "foreign"):
+        return folder / f"{name}.{'fc' if kind == 'models' else kind}"
+    path = folder / f"seed.{os.getpid()}"
+    path.write_text((seeds.TEMPLATES if kind == "templates" else seeds.CORPORA)[name], encoding="utf-8")
+    return path
 
 
 def mutant(target: str, number: int, folder: Path) -> bytes:
@@ -26,6 +45,8 @@ def mutant(target: str, number: int, folder: Path) -> bytes:
     rng = random.Random(f"{target}:{number}")
     if kind == "models":
         return mutations.mutate_model((folder / f"{name}.fc").read_bytes(), rng)
+    if kind == "foreign":
+        return mutations.mutate_foreign((folder / f"{name}.foreign").read_bytes(), rng)
     text = (seeds.TEMPLATES if kind == "templates" else seeds.CORPORA)[name]
     data = mutations.mutate_text(text, rng).encode("utf-8", "surrogatepass")
     if rng.random() < 0.3:
@@ -40,6 +61,8 @@ def attempt(target: str, path: Path) -> str:
     kind, name = target.split("/")
     if kind == "models":
         return contract.model(path, seeds.input_of(name))
+    if kind == "foreign":
+        return contract.model(path, foreign.FOREIGN[name][1])
     if kind == "templates":
         return contract.templates(path, name)
     label = {"jsonl": "ner", "columns": -1, "conllu": "upos"}.get(name)

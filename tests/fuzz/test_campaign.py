@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.campaign import run
-from fuzz.seeds import write_models
+from fuzz.targets import write_seeds
 
 CASES = 100_000
 
@@ -20,11 +20,11 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="me
 
 
 def test_some_mutants(tmp_path: Path) -> None:
-    write_models(tmp_path)
+    write_seeds(tmp_path)
     assert run(tmp_path, 0, 600, workers=1) == []
 
 
 @pytest.mark.slow
 def test_many_mutants(tmp_path: Path) -> None:
-    write_models(tmp_path)
+    write_seeds(tmp_path)
     assert run(tmp_path, 600, CASES, workers=2) == []

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 if os.environ.get("FIELDCRAFT_CORE"):
     import conftest  # noqa: F401  # puts another core in place
 
-from fuzz import seeds, targets
+from fuzz import targets
 
 SECONDS = 1.0  # of the processor's time
 LABELS = 6  # of the seeds; a file of one byte per label can have no more than its size
@@ -64,12 +64,7 @@ def attempt(target: str, path: Path) -> dict[str, str] | None:
 def warm_up(folder: Path, wanted: list[str]) -> None:
     """Whatever is imported or made once is there before memory and time are measured."""
     for target in wanted:
-        kind, name = target.split("/")
-        path = folder / f"{name}.fc" if kind == "models" else folder / f"seed.{os.getpid()}"
-        if kind != "models":
-            text = (seeds.TEMPLATES if kind == "templates" else seeds.CORPORA)[name]
-            path.write_text(text, encoding="utf-8")
-        how = targets.attempt(target, path)
+        how = targets.attempt(target, targets.seed_of(target, folder))
         assert how == "answered", f"the seed of {target} was {how}"
 
 
@@ -90,7 +85,7 @@ def main() -> None:
 def answer() -> None:
     """A JSON line for each line TARGET FILE of standard input: what went wrong, or null."""
     with tempfile.TemporaryDirectory() as made:
-        seeds.write_models(Path(made))
+        targets.write_seeds(Path(made))
         warm_up(Path(made), targets.TARGETS)
     for line in sys.stdin:
         target, file = line.rstrip("\n").split(" ", 1)

@@ -22,3 +22,9 @@ def ends(parts: Sequence[Any]) -> NDArray[np.int64]:
 def split(array: NDArray[Any], ptr: NDArray[np.int64]) -> list[NDArray[Any]]:
     """The parts again, as views."""
     return [array[a:b] for a, b in zip(ptr[:-1], ptr[1:])]
+
+
+def ranges(begin: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    """begin[0], begin[0] + 1 …, begin[1] …: all numbers of several ranges."""
+    starts = np.cumsum(length) - length
+    return np.arange(length.sum()) + np.repeat(begin - starts, length)

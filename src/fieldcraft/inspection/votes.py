@@ -100,5 +100,7 @@ class Ballot:
         return Votes(bounds, place[kept], value[kept], weight[kept], other[kept], vote[kept])
 
     def _weights(self, rows: Rows) -> Floats:
+        if not len(self.seen.table.weights):
+            return np.full(len(rows), np.nan)
         weights = self.seen.table.weights[rows].astype(np.float64)
         return np.where(rows >= 0, weights, np.nan)

@@ -7,6 +7,7 @@ the estimator stores: a failure or a second Ctrl-C leaves the estimator unchange
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from fieldcraft import design as design_
 from fieldcraft.corpus.tokenising import resolve_tokenizer
-from fieldcraft.errors import InputError
+from fieldcraft.errors import InputError, TrainingWarning
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
@@ -36,6 +37,7 @@ from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.problems import build, check_mask, check_weights, release_memory
+from fieldcraft.problems.curvatures import LARGE_VALUES, largest_value
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.structures.feature_selection import with_likely_features
 from fieldcraft.structures.structure import Structure
@@ -125,13 +127,15 @@ class Training:
             resumed = read_snapshot(snapshot, digest) if resume else None
             rules.snapshot = partial(write_snapshot, snapshot, digest)
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
-        index = design.index
+        index, largest = design.index, largest_value(design)
         del design, data
         self._announce(rules, encoder, index, size)
         run = self.optimiser.start(problem, start)
         del start  # the run has a copy
         outcome = self._minimise(run, rules, resumed)
         del problem, run  # frees memory for the scorer, which is built next
+        if outcome.failed:
+            _warn(outcome.reason, encoder, *largest)
         return self._trained(encoder, index, outcome)
 
     def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
@@ -171,6 +175,7 @@ class Training:
             observed_pairs=bool(np.any((index.previous >= 0) & (index.attribute >= 0))),
             strict=quadratic is not None and bool(np.all(quadratic[1] > 0)),
             fresh=self.rules.likely is None and not self._continues(),
+            large_values=largest_value(design)[1] > LARGE_VALUES,
         )
 
     def _continues(self) -> bool:
@@ -326,6 +331,15 @@ class Training:
         for part in [*design.encoded, design.gold, *(design.partial or ()), *vectors, *priors]:
             hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
         return hasher.hexdigest()
+
+
+def _warn(reason: str, encoder: design_.Encoder, attribute: int, value: float) -> None:
+    """Say that training failed, and which attribute may be the cause."""
+    cause = "the model may be of little use"
+    if value > LARGE_VALUES:
+        name = encoder.attribute_text([attribute])[0]
+        cause = f"the attribute {name!r} has values up to {value:g}; divide it so that its values are about 1"
+    warnings.warn(f"training did not converge: {reason}; {cause}", TrainingWarning, stacklevel=4)
 
 
 def _tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:

@@ -59,7 +59,7 @@ class DualAscent(DualOptimiser):
 
     def suits(self, size: Any) -> bool:
         """Large corpora within the budget; small ones are done with L-BFGS before it would matter."""
-        if size is None or size.tokens < LARGE or size.observed_pairs:
+        if size is None or size.tokens < LARGE or size.observed_pairs or size.large_values:
             return False
         return bool(size.strict and size.fresh and self.stored_bytes(size) <= self.budget * 2**20)
 
@@ -87,7 +87,6 @@ class DualAscentRun(DualRun):
         settings.refuse_beyond(_core.dual_ascent_bytes(*problem.sizes), settings.budget)
         super().__init__(settings, problem, _core.dual_ascent(*problem.pieces(settings.name)))
         self.gaps: list[float] = []  # as they were met in the last passes
-        self.exact = True  # is ``value`` the objective itself, not an estimate
         self.later: Run | None = None  # L-BFGS, once it has taken over
 
     def step(self) -> bool:
@@ -152,10 +151,13 @@ class DualAscentRun(DualRun):
         self._take_over(run)
         return went_on
 
+    def solution(self) -> Floats:
+        return self.weights if self.later is None else self.later.solution()
+
     def _take_over(self, run: Run) -> None:
         self.weights, self.gradient, self.value = run.weights, run.gradient, run.value
         self.iteration, self.evaluations = run.iteration, run.evaluations
-        self.exact, self.why_stuck = True, run.why_stuck
+        self.exact, self.why_stuck, self.searches = True, run.why_stuck, run.searches
 
     def state(self) -> State:
         """Marginals, or what L-BFGS needs."""

@@ -1,4 +1,8 @@
-"""L-BFGS: quasi-Newton with limited memory and a strong Wolfe line search, for smooth objectives."""
+"""L-BFGS: quasi-Newton with limited memory and a strong Wolfe line search, for smooth objectives.
+
+Where the values of some features are large (prices, lengths), the variables are u = scale * w, so that a
+step of one length is right for all of them; the objective and its minimum stay the same.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,21 @@ class LBFGS(QuasiNewton):
 
 
 class LBFGSRun(QuasiNewtonRun):
-    """L-BFGS under way."""
+    """L-BFGS under way; ``weights`` are the variables u."""
+
+    def __init__(self, settings: LBFGS, problem: Gradient, start: Floats) -> None:
+        self.scales = problem.scales()
+        super().__init__(settings, problem, start if self.scales is None else start * self.scales)
+
+    def evaluate(self, weights: Floats, gradient: Floats) -> float:
+        if self.scales is None:
+            return super().evaluate(weights, gradient)
+        value = super().evaluate(weights / self.scales, gradient)
+        gradient /= self.scales
+        return value
+
+    def solution(self) -> Floats:
+        return self.weights if self.scales is None else self.weights / self.scales
 
     def search(self) -> bool:
         self.history.direction(self.gradient, self.towards)

@@ -18,11 +18,17 @@ from fieldcraft.errors import InputError
 from fieldcraft.optimisers.run import Run
 
 Floats = NDArray[np.float64]
+STILL_FALLING = "no step lowers the objective any more, though it was still falling"
+NEARLY = 1e-4  # a fall by this fraction in one step is no matter of last digits
 
 
 @dataclass(frozen=True)
 class Record:
-    """What an iteration left behind; ``gap`` bounds how far the objective is from its minimum, if known."""
+    """What an iteration left behind.
+
+    ``gap`` bounds how far the objective is from its minimum, if known. ``exact`` is False where the objective
+    is an estimate: the losses as a pass met them, while the weights changed.
+    """
 
     iteration: int
     objective: float
@@ -32,6 +38,7 @@ class Record:
     held_out: float | None = None
     active: int | None = None
     gap: float | None = None
+    exact: bool = True
 
 
 @dataclass
@@ -39,7 +46,7 @@ class Control:
     """When to stop and what to do after each iteration.
 
     held_out : weights -> score on data not trained on
-    patience : stop after that many iterations without a better held-out score; the best weights are kept
+    patience : stop after so many held-out scores without a better one; the best weights are kept
     keep_best : keep the weights with the best held-out score even without patience
     max_seconds : stop when that much wall time has passed
     snapshot : called with the run's state every ``snapshot_every`` iterations
@@ -74,7 +81,7 @@ class Control:
 
 @dataclass
 class Outcome:
-    """How a training ended."""
+    """How a training ended; ``failed`` if it stopped though the objective was not near a minimum."""
 
     weights: Floats
     objective: float
@@ -82,6 +89,7 @@ class Outcome:
     converged: bool
     records: list[Record] = field(default_factory=list)
     extras: dict[str, Floats] = field(default_factory=dict)
+    failed: bool = False
 
 
 @dataclass
@@ -113,10 +121,19 @@ class Loop:
             while reason is None:
                 reason, converged = self._iterate(interrupts)
         weights, objective, extras = self.run.solution(), self.run.objective(), self.run.extras()
+        failed = converged and self._above_start(objective)
+        if failed:
+            reason, converged = f"{reason}, but above the objective at the start", False
         if self.control.keeps_best() and self._best.weights is not None:
             weights, extras = self._best.weights, {}  # those of the last iteration do not belong to them
             objective = self.records[self._best.iteration - 1].objective
-        return Outcome(weights, objective, reason, converged, self.records, extras)
+        failed = failed or reason == STILL_FALLING
+        return Outcome(weights, objective, reason, converged, self.records, extras, failed)
+
+    def _above_start(self, objective: float) -> bool:
+        """Did training end above its start; an objective of 0 there (all labellings tie) means nothing."""
+        comparable = self.run.exact and math.isfinite(self._start) and self._start > 0
+        return comparable and not objective <= self._start * (1 + 1e-9)
 
     def _before(self) -> tuple[str | None, bool]:
         if self.records:  # taken up again: perhaps nothing was left to do but to say so
@@ -132,7 +149,7 @@ class Loop:
 
     def _iterate(self, interrupts: Interrupts) -> tuple[str | None, bool]:
         if not self.run.step():
-            return self.run.why_stuck, True
+            return self._stuck()
         record = self._record()
         self.records.append(record)
         wants_stop = [bool(callback(record)) for callback in self.control.callbacks]
@@ -146,6 +163,15 @@ class Loop:
             return "stopped by a callback", False
         return self._stop(record)
 
+    def _stuck(self) -> tuple[str, bool]:
+        """No step lowers the objective: its last digits are reached, unless the last step still did."""
+        run, n = self.run, len(self.records)
+        if run.searches and (
+            n == 0 or self._objective_at(n - 1) - run.objective() > NEARLY * abs(run.objective())
+        ):
+            return STILL_FALLING, False
+        return run.why_stuck, True
+
     def _record(self) -> Record:
         run, weights = self.run, self.run.solution()
         held_out = None if self.control.held_out is None else self.control.held_out(weights)
@@ -158,6 +184,7 @@ class Loop:
             held_out,
             None if run.problem.l1 is None else int(np.count_nonzero(weights)),
             run.gap if math.isfinite(run.gap) else None,
+            run.exact,
         )
 
     def _note_best(self, record: Record) -> None:
@@ -169,13 +196,13 @@ class Loop:
         flat = self._flat(record.gradient_norm)
         if flat is not None:
             return flat, True
-        if record.iteration - self.run.since >= settings.period:
+        if record.iteration - self.run.since >= settings.period + bool(self.run.since):
             before = self._objective_at(len(self.records) - settings.period)
             if before - record.objective <= settings.objective_tolerance * abs(record.objective):
                 return "objective no longer falls", True
-        waited = record.iteration - self._best.iteration
+        waited = sum(r.held_out is not None for r in self.records[self._best.iteration :])
         if control.patience is not None and waited >= control.patience:
-            return "held-out score no longer rises", True
+            return "held-out score no longer rises", False
         if control.max_seconds is not None and record.seconds >= control.max_seconds:
             return "time is up", False
         if record.iteration >= settings.max_iterations:
@@ -207,10 +234,10 @@ class Loop:
 
 def _record_of(row: list[float]) -> Record:
     """A record from a snapshot, where not-a-number stands for None."""
-    iteration, objective, norm, seconds, evaluations, *optional = row
+    iteration, objective, norm, seconds, evaluations, *optional, exact = row
     held_out, active, gap = (None if math.isnan(value) else value for value in optional)
     left = None if active is None else int(active)
-    return Record(int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap)
+    return Record(int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap, bool(exact))
 
 
 class Interrupts:

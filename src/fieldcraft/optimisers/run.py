@@ -82,6 +82,8 @@ class Run:
     """Current weights, value and gradient of a minimisation."""
 
     since = 0  # the iteration from which on falls of the objective are judged
+    searches = False  # does it look for steps that lower the objective
+    exact = True  # is the objective that it reports the objective itself, not an estimate
 
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         self.settings = settings
@@ -136,6 +138,7 @@ class Run:
         False when no step lowers the objective; ``why_stuck`` then says why.
         """
         remembered = self.remembers()
+        self.searches = True
         if self.search() or (remembered and self.search()):
             self.iteration += 1
             return True

@@ -179,6 +179,8 @@ class MistakeDriven(Stochastic):
 class MistakeRun(StochasticRun):
     """Learning from mistakes: the objective is the loss as it was met, the norm how far the weights moved."""
 
+    exact = False
+
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         super().__init__(settings, problem, start)
         self.gradient.fill(math.inf)  # until there was a pass

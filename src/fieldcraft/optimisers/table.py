@@ -62,6 +62,7 @@ class Size(NamedTuple):
     observed_pairs : do features of label pairs look at the input
     strict : has every weight a quadratic penalty
     fresh : does it begin without weights from before
+    large_values : have some features values far above 1
     """
 
     sequences: int
@@ -71,6 +72,7 @@ class Size(NamedTuple):
     observed_pairs: bool = False
     strict: bool = False
     fresh: bool = True
+    large_values: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 PIECE = 1 << 22  # attributes that are looked at together
+LARGE_VALUES = 16.0  # from here on an attribute's values count as large
 
 
 def curvatures(design: Design, structure: Structure, prior: Prior) -> Floats:
@@ -34,6 +35,33 @@ def curvatures(design: Design, structure: Structure, prior: Prior) -> Floats:
     diagonal: Floats = np.maximum(mass * share * (1.0 - share), 1e-3)
     quadratic = prior.quadratic_part(len(index))
     return diagonal if quadratic is None else diagonal + quadratic[1]
+
+
+def scales(design: Design) -> Floats | None:
+    """[F] the size of the values of each feature's attribute, a power of two; None if all are about 1.
+
+    Sizes are root mean squares. Those below LARGE_VALUES count as 1.
+    """
+    encoded, index = design.encoded, design.index
+    if encoded.values is None or not len(encoded.values):
+        return None
+    n = index.n_attributes + 1  # features without attribute look at the last entry
+    squares = np.bincount(encoded.attributes, encoded.values**2, n)
+    sizes = np.sqrt(squares / np.maximum(np.bincount(encoded.attributes, minlength=n), 1))
+    large = sizes > LARGE_VALUES
+    if not large.any():
+        return None
+    found: Floats = np.where(large, np.exp2(np.round(np.log2(np.maximum(sizes, 1.0)))), 1.0)[index.attribute]
+    return found
+
+
+def largest_value(design: Design) -> tuple[int, float]:
+    """The attribute with the largest value in the corpus, and that value."""
+    values = design.encoded.values
+    if values is None or not len(values):
+        return -1, 1.0
+    at = int(np.argmax(np.abs(values)))
+    return int(design.encoded.attributes[at]), float(abs(values[at]))
 
 
 def crowd(design: Design) -> float:

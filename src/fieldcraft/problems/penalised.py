@@ -21,7 +21,7 @@ from fieldcraft.design import Design
 from fieldcraft.errors import FieldcraftError, InputError
 from fieldcraft.objectives import Likelihood, Objective
 from fieldcraft.priors import Prior
-from fieldcraft.problems.curvatures import crowd, curvatures
+from fieldcraft.problems.curvatures import crowd, curvatures, scales
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Penalised:
         self.l1, self.bounds = prior.l1_part(n), prior.bounds_part(n)
         self._quadratic, self._smooth = prior.quadratic_part(n), prior.smooth_part(n)
         self._curvatures = curvatures(design, structure, prior) if curved else None
-        self._crowd = crowd(design)
+        self._crowd, self._scales = crowd(design), scales(design)
         self._finite = False  # was a value finite yet
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
@@ -125,6 +125,10 @@ class Penalised:
     def curvatures(self) -> Floats | None:
         """[F] about the diagonal of the Hessian at zero weights; None if the problem was built without."""
         return self._curvatures
+
+    def scales(self) -> Floats | None:
+        """[F] the size of the values of each weight's attribute; None if all are about 1."""
+        return self._scales
 
     def first_step(self, gradient: Floats, out: Floats) -> bool:
         """Write -gradient / (curvature * crowd) into ``out``; False where curvatures are not known."""

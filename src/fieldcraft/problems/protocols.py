@@ -49,6 +49,10 @@ class Gradient(Protocol):
         """[F] about the diagonal of f's Hessian at zero weights; None where it was not asked for."""
         return None
 
+    def scales(self) -> Floats | None:
+        """[F] the size of the feature values that each weight is multiplied by; None if all are about 1."""
+        return None
+
     def first_step(self, gradient: Floats, out: Floats) -> bool:
         """Write a first step of about the right length into ``out``; False where curvatures are unknown."""
         del gradient, out

@@ -173,6 +173,13 @@ def test_a_pickle_without_a_model() -> None:
         fc.load(pickle.dumps(sklearn_crfsuite.CRF()))
 
 
+@pytest.mark.parametrize("hostile", [b"\x80\x05\x96" + b"\xff" * 7 + b"\x00.", b"\x80\x04Nr\xff\xff\xff\x7f."])
+def test_pickles_that_ask_for_memory(hostile: bytes) -> None:
+    """A byte array of 2^56 bytes; a number far beyond that of the objects."""
+    with pytest.raises(ModelFileError, match=r"bytearray8|numbers more"):
+        fc.load(hostile)
+
+
 # -- damage ---------------------------------------------------------------------------------------
 
 
@@ -259,6 +266,14 @@ def test_a_double_array_by_hand() -> None:
     units[1 + 97 + 1] = 200, 299  # a circle
     with pytest.raises(ValueError, match="damaged"):
         trie_texts(units)
+
+
+def test_a_model_without_weights(tmp_path: Path) -> None:
+    text = "version: 100\ncost-factor: 1\nmaxid: 2\nxsize: 1\n\nA\nB\n\nU:%x[0,0]\n\n0 U:x\n\n0.0\n0.0\n"
+    crf = fc.load(text.encode())
+    assert len(crf.weights_) == 0
+    assert crf.predict_marginals([[("x",)]])[0][0] == pytest.approx({"A": 0.5, "B": 0.5})
+    assert "A" in str(crf.explain([("x",)]))
 
 
 def test_corpora_are_no_models(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft.features.joined import ranges
+
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint32]
 Ints = NDArray[np.int64]
@@ -51,13 +53,7 @@ def read(content: Bytes, start: int) -> tuple[Bytes, Ints]:
     if np.any(content[begin + length]):
         raise ValueError("a string has no end")
     starts = np.concatenate([[0], np.cumsum(length)])
-    return content[gathered(begin, length)], starts
-
-
-def gathered(begin: Ints, length: Ints) -> Ints:
-    """Positions begin[0], begin[0] + 1 …, begin[1] …: all bytes of several ranges."""
-    starts = np.cumsum(length) - length
-    return np.arange(length.sum()) + np.repeat(begin - starts, length)
+    return content[ranges(begin, length)], starts
 
 
 def write(names: list[bytes]) -> bytes:

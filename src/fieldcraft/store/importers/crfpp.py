@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.store.importers.imported import Imported
-from fieldcraft.store.importers.patterns import Observation, from_observations
+from fieldcraft.store.importers.patterns import Observation, Weights, from_observations
 
 HEADER = struct.Struct("<IidIII")
 UNIT = np.dtype([("base", "<i4"), ("check", "<u4")])
-MOST_DEPTH = 1 << 16  # bytes of a text
-MOST_BYTES = 1 << 30  # of all texts
+MOST_DEPTH = 1 << 12  # bytes of a text
+MOST_BYTES = 256  # of all texts, for each unit of the trie
 Ints = NDArray[np.int64]
 
 
@@ -37,7 +37,8 @@ def read(content: bytes) -> Imported:
     if trie_size % UNIT.itemsize or at + trie_size + 4 * n_weights > len(content):
         raise ValueError("its trie or its weights are cut short")
     units = np.frombuffer(content, UNIT, trie_size // UNIT.itemsize, at)
-    weights = np.frombuffer(content, "<f4", n_weights, at + trie_size).astype(np.float64) * cost
+    with np.errstate(invalid="ignore"):  # what is not a number is refused later
+        weights = np.frombuffer(content, "<f4", n_weights, at + trie_size).astype(np.float64) * cost
     return model_of(labels, lines, trie_texts(units), weights, n_columns)
 
 
@@ -50,7 +51,7 @@ def model_of(
 ) -> Imported:
     """The model of texts, each with the number of its first weight."""
     observations = [Observation(text, start, text.startswith("B")) for text, start in texts]
-    return from_observations("CRF++", lines, labels, observations, weights, n_columns)
+    return from_observations("CRF++", lines, labels, observations, Weights.of(weights), n_columns)
 
 
 def _texts(content: bytes, at: int) -> tuple[list[str], int]:
@@ -68,22 +69,21 @@ def trie_texts(units: NDArray[np.void]) -> list[tuple[str, int]]:
     """All texts of a double array with the number of each: from their ends up to the root, all at once."""
     base, check = units["base"].astype(np.int64), units["check"].astype(np.int64)
     ends = np.flatnonzero((check > 0) & (check == np.arange(len(units))) & (base < 0))
-    inner = np.flatnonzero(base > 0)
-    parent = np.full(int(base.max(initial=0)) + 1, -1, np.int64)  # [base] the unit that has it
+    inner = np.flatnonzero((base > 0) & (base < len(units)))
+    parent = np.full(len(units), -1, np.int64)  # [base] the unit that has it
     parent[base[inner]] = inner
     lengths = np.zeros(len(ends), np.int64)
     reached: list[tuple[Ints, Ints]] = []  # per step: which text, which byte
     node, alive, total = check[ends], np.arange(len(ends)), 0
     while len(alive):
-        known = node < len(parent)
-        unit = np.where(known, parent[np.where(known, node, 0)], -1)
-        if np.any(unit < 0) or len(reached) > MOST_DEPTH or total > MOST_BYTES:
+        unit = parent[node]
+        if np.any(unit < 0) or len(reached) > MOST_DEPTH or total > MOST_BYTES * len(units):
             raise ValueError("its trie is damaged")
         going = unit > 0  # the unit 0 is the root
         alive, unit = alive[going], unit[going]
         node = check[unit]
         byte = unit - node - 1
-        if np.any((byte < 0) | (byte > 255)):
+        if np.any((byte < 0) | (byte > 255)):  # so that node is below the number of units
             raise ValueError("its trie is damaged")
         reached.append((alive, byte))
         lengths[alive] += 1

@@ -104,30 +104,3 @@ def _index(
     return FeatureIndex(
         rows, labels, templates[attribute].astype(np.int32), blank, blank, windows, encoder.n_attributes
     )
-
-
-def blocks(attributes: Ints, starts: Ints, weights: Floats, n_labels: int, *, pairs: bool) -> Features:
-    """Features of attributes with every label, or every pair of labels, whose weights lie end to end.
-
-    ``starts[i]`` is where the weights of ``attributes[i]`` begin; those of a pair (x, y) are at x n + y.
-    """
-    width = n_labels * n_labels if pairs else n_labels
-    if starts.min(initial=0) < 0 or starts.max(initial=0) + width * bool(len(starts)) > len(weights):
-        raise ValueError("an attribute names weights that are not there")
-    parts = []
-    for begin in range(0, len(starts), 1 + (1 << 22) // width):  # in pieces: most weights may be 0
-        some = slice(begin, begin + 1 + (1 << 22) // width)
-        table = weights[starts[some, None] + np.arange(width)]
-        at, position = np.nonzero(table)
-        previous = position // n_labels if pairs else np.full(len(position), -1)
-        parts.append(
-            Features(attributes[some][at], previous, position % n_labels, table[at, position].astype(float))
-        )
-    return concatenated(parts)
-
-
-def concatenated(parts: list[Features]) -> Features:
-    """All features of several lists."""
-    empty = (np.empty(0, np.int64),) * 3 + (np.empty(0),)
-    columns = [[getattr(part, name) for part in parts] for name in Features.__annotations__]
-    return Features(*(np.concatenate([*column, blank]) for column, blank in zip(columns, empty)))

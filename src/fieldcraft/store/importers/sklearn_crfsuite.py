@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 from typing import Any
 
 from fieldcraft.store.importers import crfsuite
 from fieldcraft.store.importers.imported import Imported
 
 CONTENT = "__FILE_RESOURCE_DATA__"
+UNUSED = {"BYTEARRAY8", "NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "PERSID", "BINPERSID"}
 
 
 class Stored:
@@ -80,8 +82,19 @@ class Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it refers to another object, {pid!r}")
 
 
+def check_opcodes(content: bytes) -> None:
+    """ValueError if a pickle asks for memory that its content does not need."""
+    n = 0
+    for n, (opcode, argument, _) in enumerate(pickletools.genops(content), 1):
+        if opcode.name in UNUSED:
+            raise ValueError(f"its pickle has the opcode {opcode.name}, which no CRF needs")
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and argument > n:
+            raise ValueError("its pickle numbers more objects than it has")
+
+
 def read(content: bytes) -> Imported:
     """The model in a pickle; ValueError if there is none."""
+    check_opcodes(content)
     try:
         estimator = Unpickler(io.BytesIO(content)).load()
     except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, RecursionError) as error:

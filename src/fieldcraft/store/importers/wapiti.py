@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.features.user_features import FreeFeatures
-from fieldcraft.store.importers.imported import Imported, blocks, imported
-from fieldcraft.store.importers.patterns import Observation, from_observations
+from fieldcraft.store.importers.imported import Imported, imported
+from fieldcraft.store.importers.patterns import Observation, Weights, features_of, from_observations
 
 MAXENT, MEMM, CRF = 0, 1, 2
-MOST_WEIGHTS = 1 << 31
 
 
 class Content(NamedTuple):
@@ -33,7 +32,8 @@ class Content(NamedTuple):
     lines: list[str]
     labels: list[str]
     observations: list[str]
-    weights: dict[int, float]
+    numbers: NDArray[np.int64]
+    weights: NDArray[np.float64]
 
 
 def read(content: bytes) -> Imported:
@@ -44,9 +44,8 @@ def read(content: bytes) -> Imported:
             "it is a maximum-entropy Markov model (MEMM), which there is no model for here; train a CRF"
         )
     observations, total = _placed(parts)
-    weights = np.zeros(total)
-    for number, weight in parts.weights.items():
-        weights[number] = weight
+    order = np.argsort(parts.numbers)
+    weights = Weights(parts.numbers[order], parts.weights[order], total)
     if not parts.lines:
         return _of_free_features(parts.labels, observations, weights)
     return from_observations("Wapiti", parts.lines, parts.labels, observations, weights)
@@ -65,30 +64,24 @@ def _placed(parts: Content) -> tuple[list[Observation], int]:
         if text[0] in "b*":
             placed.append(Observation(text, total, pairs=True))
             total += n * n
-    most = max(parts.weights, default=-1)
-    if most >= total or min(parts.weights, default=0) < 0 or total >= MOST_WEIGHTS:
-        raise ValueError(f"it has a weight {most} where {total} are described")
+    if parts.numbers.min(initial=0) < 0 or parts.numbers.max(initial=-1) >= total:
+        raise ValueError(f"it has a weight {parts.numbers.max()} where {total} are described")
+    if len(np.unique(parts.numbers)) != len(parts.numbers):
+        raise ValueError("a weight occurs twice")
     if parts.kind == MAXENT:
         placed = [o for o in placed if not o.pairs]
     return placed, total
 
 
-def _of_free_features(
-    labels: list[str], observations: list[Observation], weights: NDArray[np.float64]
-) -> Imported:
+def _of_free_features(labels: list[str], observations: list[Observation], weights: Weights) -> Imported:
     """A model without patterns: its tokens are lists of features."""
     names = [o.text for o in observations]
     if len(set(names)) != len(names):
         raise ValueError("it has features that begin with * and no patterns, which cannot be expressed here")
     encoder = FreeFeatures(edge_prefix="b" if any(o.pairs for o in observations) else None)
     encoder.encode([[[name] for name in names]], grow=True)
-    starts, is_pair = np.array([o.start for o in observations]), np.array([o.pairs for o in observations])
-    attributes = np.arange(len(names))
-    parts = [
-        blocks(attributes[chosen], starts[chosen], weights, len(labels), pairs=pairs)
-        for pairs, chosen in ((False, ~is_pair), (True, is_pair))
-    ]
-    return imported("Wapiti", labels, encoder, parts, {})
+    features = features_of(observations, np.arange(len(names)), weights, len(labels))
+    return imported("Wapiti", labels, encoder, [features], {})
 
 
 # -- the file -------------------------------------------------------------------------------------
@@ -105,11 +98,13 @@ def _parsed(content: bytes) -> Content:
     line, at = _line(content, at)
     observations, at = _strings(content, at, *_numbers(line, "#qrk#", "#", 1))
     rows = [row.split("=") for row in content[at:].decode("ascii").split("\n") if row]
-    weights = {int(number): float.fromhex(value) for number, value in rows}
+    numbers = np.array([int(number) for number, _ in rows], np.int64)
+    weights = np.array([float.fromhex(value) for _, value in rows], np.float64)
     if len(rows) != n_weights:
         raise ValueError(f"it has {len(rows)} of {n_weights} weights")
     prefix = "u" if prefixed else ""
-    return Content(kind, [prefix + s for s in lines], labels, [prefix + s for s in observations], weights)
+    lines, observations = ([prefix + s for s in strings] for strings in (lines, observations))
+    return Content(kind, lines, labels, observations, numbers, weights)
 
 
 def _line(content: bytes, at: int) -> tuple[str, int]:
