@@ -107,7 +107,7 @@ class Training:
         loss = self._loss(labels)  # raises errors before any work
         data = self._encoded(X, labels) if shared is None else shared
         encoder, design, self.provenance = data.encoder, data.design, data.provenance
-        size = self._size(encoder, design)
+        size = self._size(encoder, design, patient=rules.patience is not None)
         self._choose(size)
         weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
         start = self._start(encoder, design.index) if start is None else start
@@ -164,7 +164,7 @@ class Training:
             remark = f"{self.optimiser.name} keeps {memory / 2**20:.0f} MB of marginals"
             _tell(rules.callbacks, "tell", remark)
 
-    def _size(self, encoder: design_.Encoder, design: design_.Design) -> Size:
+    def _size(self, encoder: design_.Encoder, design: design_.Design, *, patient: bool) -> Size:
         index = design.index
         quadratic = self._penalty(encoder, index).quadratic_part(len(index))
         return Size(
@@ -176,6 +176,7 @@ class Training:
             strict=quadratic is not None and bool(np.all(quadratic[1] > 0)),
             fresh=self.rules.likely is None and not self._continues(),
             large_values=largest_value(design)[1] > LARGE_VALUES,
+            patient=patient,
         )
 
     def _continues(self) -> bool:

@@ -58,8 +58,12 @@ class DualAscent(DualOptimiser):
         self.check_whole("patience", "budget")
 
     def suits(self, size: Any) -> bool:
-        """Large corpora within the budget; small ones are done with L-BFGS before it would matter."""
-        if size is None or size.tokens < LARGE or size.observed_pairs or size.large_values:
+        """Large corpora within the budget; small ones are done with L-BFGS before it would matter.
+
+        Not where a held-out score ends training: the weights of its first passes are far from useful where
+        the penalty is weak, so that scores rise late.
+        """
+        if size is None or size.tokens < LARGE or size.observed_pairs or size.large_values or size.patient:
             return False
         return bool(size.strict and size.fresh and self.stored_bytes(size) <= self.budget * 2**20)
 

@@ -63,6 +63,7 @@ class Size(NamedTuple):
     strict : has every weight a quadratic penalty
     fresh : does it begin without weights from before
     large_values : have some features values far above 1
+    patient : may a held-out score end it
     """
 
     sequences: int
@@ -73,6 +74,7 @@ class Size(NamedTuple):
     strict: bool = False
     fresh: bool = True
     large_values: bool = False
+    patient: bool = False
 
 
 @dataclass(frozen=True)
