@@ -10,7 +10,7 @@ import os
 import random
 from pathlib import Path
 
-from fuzz import contract, foreign, mutations, seeds
+from attack import contract, foreign, mutations, seeds
 
 OLD = [f"{number}_{p.stem}" for number, old in seeds.OLD.items() for p in sorted(old.glob("*.fc"))]
 MODELS = [*seeds.MODELS, *OLD]

@@ -10,8 +10,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from attack.report import Find, Result
+from attack.targets import write_seeds
+
 WORKER = Path(__file__).with_name("worker.py")
 HANGS = 30.0  # seconds without a step
+ROUND = 10_000  # mutants between two looks at the clock
 
 
 class Crew:
@@ -81,13 +85,13 @@ def run(folder: Path, first: int, last: int, *, workers: int) -> list[dict[str, 
     return found
 
 
-if __name__ == "__main__":  # python tests/fuzz/campaign.py FIRST LAST
-    import tempfile
-
-    sys.path.insert(0, str(WORKER.parents[1]))
-    from fuzz.targets import write_seeds
-
-    with tempfile.TemporaryDirectory() as made:
-        write_seeds(Path(made))
-        for one in run(Path(made), int(sys.argv[1]), int(sys.argv[2]), workers=os.cpu_count() or 1):
-            print(json.dumps(one))
+def attack(folder: Path, seconds: float, first: int, limit: int | None) -> Result:
+    """Mutants until the time is over, or so many of them."""
+    write_seeds(folder)
+    finds: list[Find] = []
+    case, end = first, time.monotonic() + seconds
+    while time.monotonic() < end and (limit is None or case - first < limit):
+        last = case + ROUND if limit is None else min(case + ROUND, first + limit)
+        finds += run(folder, case, last, workers=os.cpu_count() or 1)
+        case = last
+    return Result(case - first, finds)

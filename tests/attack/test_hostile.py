@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from fuzz.mutations import put_together, take_apart
-from fuzz.seeds import MODELS
+from attack.mutations import put_together, take_apart
+from attack.seeds import MODELS
 
 WORKER = Path(__file__).with_name("worker.py")
 Attempt = Callable[[bytes, str], None]

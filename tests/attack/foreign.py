@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import fieldcraft as fc
-from fuzz.seeds import FREE, WORDS, Y
+from attack.seeds import FREE, WORDS, Y
 
 LABELS = ["D", "N", "V"]
 LINES = ["U00:%x[-1,0]", "U01:%x[0,0]/%x[1,0]", "B", "B01:%x[0,0]"]

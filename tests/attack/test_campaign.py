@@ -1,7 +1,7 @@
 """Mutated model files, templates and corpora: no crash, no hang, no flood of memory; refusals say where.
 
 A find is reproduced by its target and number: write ``targets.mutant(target, number, folder)`` to a file and
-run ``echo TARGET FILE | python tests/fuzz/worker.py``. What was found once stands in finds/.
+run ``echo TARGET FILE | python tests/attack/worker.py``. What was found once stands in finds/.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.campaign import run
-from fuzz.targets import write_seeds
+from attack.campaign import run
+from attack.targets import write_seeds
 
 CASES = 100_000
 

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of one target: ``python fuzz/run.py TARGET [--seconds N]``.
+"""Coverage-guided fuzzing of one target: ``python tests/attack/guided.py TARGET [--seconds N]``.
 
 The first byte of an input chooses the seed's name, the rest is the file; for features, the bytes are the
 numbers that objects are drawn from. An input that breaks the contract is written to the current folder by
@@ -20,9 +20,9 @@ from types import FunctionType
 import atheris
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from fuzz import contract, targets
-from fuzz.mutations import mutate_model
-from fuzz.objects import Draw
+from attack import contract, targets
+from attack.mutations import mutate_model
+from attack.objects import Draw
 
 KINDS = ("models", "foreign", "templates", "corpora")
 LONGEST = 1 << 16  # bytes of an input

@@ -1,7 +1,7 @@
 """Tries mutants one after the other, in a process of its own that may die of one.
 
-    python tests/fuzz/worker.py FOLDER FIRST LAST STEP   cases FIRST, FIRST + STEP … < LAST, seeds in FOLDER
-    echo models/free x.fc | python tests/fuzz/worker.py  single files
+    python tests/attack/worker.py FOLDER FIRST LAST STEP   cases FIRST, FIRST + STEP … < LAST, seeds in FOLDER
+    echo models/free x.fc | python tests/attack/worker.py  single files
 
 A case that ends otherwise than it may is written to standard output as JSON. The number of the case at hand
 stands in FOLDER/at.FIRST, so that a crash has a name.
@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 if os.environ.get("FIELDCRAFT_CORE"):
     import conftest  # noqa: F401  # puts another core in place
 
-from fuzz import targets
+from attack import targets
 
 SECONDS = 1.0  # of the processor's time
 LABELS = 6  # of the seeds; a file of one byte per label can have no more than its size

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.targets import attempt
+from attack.targets import attempt
 
 FINDS = sorted((Path(__file__).parent / "finds").iterdir())
 

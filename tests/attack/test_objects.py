@@ -13,8 +13,8 @@ CODE = """
 import random, sys
 sys.path.insert(0, sys.argv[1])
 import conftest
-from fuzz import contract
-from fuzz.objects import Draw
+from attack import contract
+from attack.objects import Draw
 for number in range(int(sys.argv[2]), int(sys.argv[3])):
     rng = random.Random(number)
     try:
