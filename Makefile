@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types stub format lines bench experiment verify canary sanitize sanitize-threads portable wheel-test docs fuzz build clean compiler
+.PHONY: demo test test-all lint types stub format lines bench experiment verify canary sanitize sanitize-threads portable wheel-test docs attack fuzz build clean compiler
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -66,10 +66,14 @@ wheel-test: build
 docs: build
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# Each target for FUZZ_SECONDS; what they find goes to tests/fuzz/finds.
+# The campaign: an hour, or ATTACK="--seconds 300", ATTACK="--mutants 1000000" (python tests/attack --help).
+attack: build
+	$(BIN)/python tests/attack $(ATTACK)
+
+# Coverage-guided mutants, each target for FUZZ_SECONDS; what they find goes to tests/attack/finds.
 fuzz: build
-	for target in models templates corpora features; do \
-	  $(BIN)/python fuzz/run.py $$target --seconds $${FUZZ_SECONDS:-60} || exit 1; done
+	for target in models foreign templates corpora features; do \
+	  $(BIN)/python tests/attack/guided.py $$target --seconds $${FUZZ_SECONDS:-60} || exit 1; done
 
 # The lock keeps two builds in one checkout from treading on each other.
 build: $(STAMP)
