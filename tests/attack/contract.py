@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import fieldcraft as fc
+from attack.seeds import WORDS, places
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.user_features import FreeFeatures
-from attack.seeds import WORDS, places
 
 
 def _names(error: Exception, path: Path) -> str:
@@ -46,7 +46,8 @@ def model(path: Path, X: Any) -> str:
             ask(crf, X, predicted)
         except fc.FieldcraftError as error:
             str(error).encode()
-            assert ask in MAY_REFUSE, f"{ask.__name__}: {error}"
+            if ask not in MAY_REFUSE:
+                raise AssertionError(f"{ask.__name__}: {error}") from error
     return "answered"
 
 
@@ -90,7 +91,7 @@ def _posterior(crf: Any, X: Any, predicted: Any) -> None:
 
 
 def _saved(crf: Any, X: Any, predicted: Any) -> None:
-    """Not the same answers: the names of a damaged table are found in other places once it is written anew."""
+    """Not the same answers: names of a damaged table are found in other places once it is written anew."""
     with tempfile.TemporaryDirectory() as folder:
         crf.save(Path(folder) / "again.fc")
         assert len(fc.load(Path(folder) / "again.fc").predict(X)) == len(predicted)

@@ -1,4 +1,4 @@
-"""Processes that are killed at random times: files are whole, and a resumed training ends as the undisturbed."""
+"""Processes that are killed at random times: files are whole, trainings resume to the same bits."""
 
 from __future__ import annotations
 

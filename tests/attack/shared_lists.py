@@ -40,7 +40,8 @@ def change(thing):
     elif isinstance(thing, set):
         thing.add(str(rng.random()))
     elif isinstance(thing, list) and thing:
-        rng.choice([thing.clear, thing.pop, lambda: thing.append(item()), lambda: change(rng.choice(thing))])()
+        more = lambda: thing.append(item())
+        rng.choice([thing.clear, thing.pop, more, lambda: change(rng.choice(thing))])()
 
 def disturb(things, stop):
     while not stop.is_set():

@@ -102,7 +102,9 @@ def test_models_of_crfpp_and_wapiti_tag_their_files(tmp_path: Path) -> None:
     for name in ("crfpp.model", "crfpp.model.txt", "wapiti.model"):
         (tmp_path / name).write_bytes(gzip.decompress((folder / f"{name}.gz").read_bytes()))
         expected = (gzip.decompress((folder / f"{name.split('.')[0]}.out.gz").read_bytes())).decode()
-        labels = [line.split("\t")[3 if "crfpp" in name else 1] for line in expected.split("\n") if "\t" in line]
+        labels = [
+            line.split("\t")[3 if "crfpp" in name else 1] for line in expected.split("\n") if "\t" in line
+        ]
         labels = [label.rsplit("/", 1)[0] for label in labels]
         for given in (text, without):
             out = run("tag", name, "-", cwd=tmp_path, stdin=given).stdout

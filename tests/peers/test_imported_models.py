@@ -123,8 +123,6 @@ def test_converted_models_answer_alike(folder: Path, name: str, tmp_path: Path) 
     )
 
 
-
-
 @pytest.mark.parametrize("name", ["crfpp_mira.model", "crfpp_bigram.model.txt", "wapiti.model"])
 def test_damaged_models(folder: Path, name: str) -> None:
     """An error or an answer, never another exception or a crash."""

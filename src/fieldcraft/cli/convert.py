@@ -46,8 +46,8 @@ def convert(
         str,
         in_writing(
             "--to",
-            help="Format of OUT; auto goes by its name and is columns otherwise. For models: fieldcraft-model "
-            "(auto) or crfsuite-model.",
+            help="Format of OUT; auto goes by its name and is columns otherwise. For models: "
+            "fieldcraft-model (auto) or crfsuite-model.",
             **_TARGETS,
         ),
     ] = "auto",
@@ -114,7 +114,9 @@ def convert_model(source: str, target: str, to: str) -> None:
     elif hasattr(model, "export"):
         model.export(target, format="crfsuite")
     else:
-        raise InputError(f"{source} has a {type(model).__name__}, which is no chain; CRFsuite has chains only")
+        raise InputError(
+            f"{source} has a {type(model).__name__}, which is no chain; CRFsuite has chains only"
+        )
 
 
 def check_scheme(batch: Any, scheme: str, before: int) -> None:

@@ -157,10 +157,8 @@ def readings(text: str, pieces: list[str]) -> Iterator[list[str]]:
     if not text.startswith(pieces[0]) or not text.endswith(pieces[-1]):
         return
     end = len(text) - len(pieces[-1])
-    count = 0
-    for values in _between(text, len(pieces[0]), end, pieces[1:-1]):
-        count += 1
-        if count > MOST_READINGS:
+    for count, values in enumerate(_between(text, len(pieces[0]), end, pieces[1:-1])):
+        if count == MOST_READINGS:
             raise ModelFileError(f"the attribute {text[:60]!r} can be read in more than {MOST_READINGS} ways")
         yield values
 

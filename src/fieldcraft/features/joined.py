@@ -27,4 +27,5 @@ def split(array: NDArray[Any], ptr: NDArray[np.int64]) -> list[NDArray[Any]]:
 def ranges(begin: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
     """begin[0], begin[0] + 1 …, begin[1] …: all numbers of several ranges."""
     starts = np.cumsum(length) - length
-    return np.arange(length.sum()) + np.repeat(begin - starts, length)
+    numbers: NDArray[np.int64] = np.arange(length.sum()) + np.repeat(begin - starts, length)
+    return numbers

@@ -81,7 +81,8 @@ def _named_features(model: Any) -> tuple[list[str], Features]:
     columns = np.stack([of_attribute[index.attribute], index.previous, index.label])
     if len(number) < len(texts):  # attributes of one text have the same weights if one tool made them
         columns, weights = _merged(columns, weights)
-    return list(number), Features(*columns.astype(np.int64), np.asarray(weights, np.float64))
+    attribute, previous, label = columns.astype(np.int64)
+    return list(number), Features(attribute, previous, label, np.asarray(weights, np.float64))
 
 
 def _merged(columns: Any, weights: Any) -> tuple[Any, Any]:

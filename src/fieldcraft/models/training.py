@@ -134,7 +134,7 @@ class Training:
         del start  # the run has a copy
         outcome = self._minimise(run, rules, resumed)
         del problem, run  # frees memory for the scorer, which is built next
-        if outcome.failed:
+        if outcome.failed and largest[1] > LARGE_VALUES:
             _warn(outcome.reason, encoder, *largest)
         return self._trained(encoder, index, outcome)
 
@@ -335,12 +335,14 @@ class Training:
 
 
 def _warn(reason: str, encoder: design_.Encoder, attribute: int, value: float) -> None:
-    """Say that training failed, and which attribute may be the cause."""
-    cause = "the model may be of little use"
-    if value > LARGE_VALUES:
-        name = encoder.attribute_text([attribute])[0]
-        cause = f"the attribute {name!r} has values up to {value:g}; divide it so that its values are about 1"
-    warnings.warn(f"training did not converge: {reason}; {cause}", TrainingWarning, stacklevel=4)
+    """Say that training failed, and which attribute is probably the cause."""
+    name = encoder.attribute_text([attribute])[0]
+    warnings.warn(
+        f"training did not converge: {reason}; the attribute {name!r} has values up to {value:g}; divide "
+        "them so that they are about 1",
+        TrainingWarning,
+        stacklevel=4,
+    )
 
 
 def _tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:

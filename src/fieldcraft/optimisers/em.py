@@ -51,7 +51,7 @@ class EMRun(Run):
         kind = SEARCHES[problem.l1 is not None]
         self._inner = kind(memory=settings.memory, max_trials=settings.max_trials).start(problem, start)
         self._inner.weights, self._inner.gradient = self.weights, self.gradient  # one point for both
-        self._inner.scales = None  # its variables are the weights
+        self._inner.scales = None  # and one scale: the variables are the weights
         self._above = math.nan  # the loss minus Q, here
 
     def evaluate(self, weights: Floats, gradient: Floats) -> float:

@@ -237,7 +237,9 @@ def _record_of(row: list[float]) -> Record:
     iteration, objective, norm, seconds, evaluations, *optional, exact = row
     held_out, active, gap = (None if math.isnan(value) else value for value in optional)
     left = None if active is None else int(active)
-    return Record(int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap, bool(exact))
+    return Record(
+        int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap, bool(exact)
+    )
 
 
 class Interrupts:

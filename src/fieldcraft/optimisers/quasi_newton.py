@@ -39,6 +39,8 @@ def metric_of(problem: Gradient) -> Floats | None:
 class QuasiNewtonRun(Run):
     """A run with a limited memory."""
 
+    scales: Floats | None = None  # the variables are scales * weights
+
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         super().__init__(settings, problem, start)
         self.towards = np.empty_like(self.weights)  # the search direction

@@ -73,6 +73,10 @@ class SplitProblem:
         curved = self.plain.curvatures()
         return None if curved is None else np.concatenate([curved, curved])
 
+    def scales(self) -> Floats | None:
+        """None: bounds are those of the weights."""
+        return None
+
     def first_step(self, gradient: Floats, out: Floats) -> bool:
         """The bounds of the parts make the first step short: none is offered."""
         del gradient, out

@@ -173,7 +173,9 @@ def test_a_pickle_without_a_model() -> None:
         fc.load(pickle.dumps(sklearn_crfsuite.CRF()))
 
 
-@pytest.mark.parametrize("hostile", [b"\x80\x05\x96" + b"\xff" * 7 + b"\x00.", b"\x80\x04Nr\xff\xff\xff\x7f."])
+@pytest.mark.parametrize(
+    "hostile", [b"\x80\x05\x96" + b"\xff" * 7 + b"\x00.", b"\x80\x04Nr\xff\xff\xff\x7f."]
+)
 def test_pickles_that_ask_for_memory(hostile: bytes) -> None:
     """A byte array of 2^56 bytes; a number far beyond that of the objects."""
     with pytest.raises(ModelFileError, match=r"bytearray8|numbers more"):
@@ -277,7 +279,12 @@ def test_a_model_without_weights(tmp_path: Path) -> None:
 
 
 def test_corpora_are_no_models(tmp_path: Path) -> None:
-    for name, text in (("a.fc", "Rome I-LOC\n"), ("b.crfsuite", "B\tw=a\n"), ("c", "version: 2\n"), ("d", "")):
+    for name, text in (
+        ("a.fc", "Rome I-LOC\n"),
+        ("b.crfsuite", "B\tw=a\n"),
+        ("c", "version: 2\n"),
+        ("d", ""),
+    ):
         (tmp_path / name).write_text(text)
         assert not is_model(tmp_path / name)
     fc.ChainCRF().fit(X, Y).save(tmp_path / "train.conll")

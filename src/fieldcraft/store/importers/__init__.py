@@ -37,7 +37,7 @@ def _is_crfpp_binary(head: bytes) -> bool:
     if len(head) < 32:
         return False
     version, kind, cost, _, n_columns, _, _ = struct.unpack("<IidIIII", head[:32])
-    return version == 100 and kind == 0 and 0 < cost < 1e30 and n_columns < 1 << 16
+    return bool(version == 100 and kind == 0 and 0 < cost < 1e30 and n_columns < 1 << 16)
 
 
 def _is_wapiti(head: bytes) -> bool:

@@ -32,7 +32,8 @@ def words_at(content: Bytes, positions: Ints) -> Ints:
     if positions.min(initial=0) < 0 or positions.max(initial=-4) + 4 > len(content):
         raise ValueError("a position lies outside of the file")
     four = content[positions[:, None] + np.arange(4)].astype(np.int64)
-    return four @ np.array([1, 1 << 8, 1 << 16, 1 << 24], np.int64)
+    words: Ints = four @ np.array([1, 1 << 8, 1 << 16, 1 << 24], np.int64)
+    return words
 
 
 def read(content: Bytes, start: int) -> tuple[Bytes, Ints]:
@@ -105,8 +106,8 @@ def hash_strings(names: list[bytes]) -> Ints:
 
 def _hash_words(words: Words, size: Words) -> Words:
     """[n] hashes of strings of [n, rounds, 3] words, filled up with zeros."""
-    state = np.uint32(0xDEADBEEF) + size
-    a, b, c = state.copy(), state.copy(), state.copy()
+    c: Words = np.uint32(0xDEADBEEF) + size
+    a, b = c.copy(), c.copy()
     with np.errstate(over="ignore"):
         for r in range(words.shape[1]):
             a, b, c = a + words[:, r, 0], b + words[:, r, 1], c + words[:, r, 2]
@@ -115,7 +116,8 @@ def _hash_words(words: Words, size: Words) -> Words:
 
 
 def _rotated(x: Words, by: int) -> Words:
-    return (x << np.uint32(by)) | (x >> np.uint32(32 - by))
+    rotated: Words = (x << np.uint32(by)) | (x >> np.uint32(32 - by))
+    return rotated
 
 
 def _mix(a: Words, b: Words, c: Words) -> tuple[Words, Words, Words]:

@@ -98,6 +98,4 @@ def _assembled(lengths: Ints, reached: list[tuple[Ints, Ints]], numbers: Ints) -
     for step, (texts, byte) in enumerate(reached):
         data[last[texts] - step] = byte
     content, stops = data.tobytes(), (begin + lengths).tolist()
-    return [
-        (content[a:b].decode(), number) for a, b, number in zip(begin.tolist(), stops, numbers.tolist())
-    ]
+    return [(content[a:b].decode(), number) for a, b, number in zip(begin.tolist(), stops, numbers.tolist())]

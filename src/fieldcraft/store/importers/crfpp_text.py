@@ -1,10 +1,10 @@
 """Text models of CRF++: four blocks behind a head, each ended by an empty line.
 
-    version: 100
-    cost-factor: 1
-    maxid: 152836
-    xsize: 2
-                        the labels; the templates; "number text" for each attribute; the weights
+version: 100
+cost-factor: 1
+maxid: 152836
+xsize: 2
+                    the labels; the templates; "number text" for each attribute; the weights
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def features_of(
 def _added_up(pairs: Features, n_labels: int) -> Features:
     """Label pairs alone: several lines without a macro are one feature, whose weights add up."""
     keys, which = np.unique(pairs.previous * n_labels + pairs.label, return_inverse=True)
-    total = np.bincount(which.reshape(-1), pairs.weight, len(keys))
+    total = np.bincount(which.reshape(-1), pairs.weight, len(keys)).astype(np.float64)
     return Features(np.full(len(keys), -1), keys // n_labels, keys % n_labels, total)
 
 

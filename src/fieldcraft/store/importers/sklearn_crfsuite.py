@@ -88,7 +88,7 @@ def check_opcodes(content: bytes) -> None:
     for n, (opcode, argument, _) in enumerate(pickletools.genops(content), 1):
         if opcode.name in UNUSED:
             raise ValueError(f"its pickle has the opcode {opcode.name}, which no CRF needs")
-        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and argument > n:
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and (argument or 0) > n:
             raise ValueError("its pickle numbers more objects than it has")
 
 

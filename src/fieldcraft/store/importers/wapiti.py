@@ -1,7 +1,7 @@
 """Text models of Wapiti.
 
     #mdl#2#6661             type (0 maximum entropy, 1 MEMM, 2 CRF), number of lines with weights
-    #rdr#10/1/0             number of patterns, highest column, whether every feature begins with "u" unwritten
+    #rdr#10/1/0             number of patterns, highest column, whether a "u" before every feature is left out
     13:u:w 0=%x[0,0],       the patterns, each behind the number of its bytes
     #qrk#19                 number of labels, the labels in the same way
     #qrk#4321               number of observations, the observations in the same way
