@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from shell import environment, write_corpora
 
+import fieldcraft as fc
 from fieldcraft.cli.app import COMMANDS
 
 EXAMPLES = [
@@ -22,6 +23,7 @@ ORDER = sorted(EXAMPLES, key=lambda pair: pair[0] != "convert")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("examples")
     write_corpora(made)
+    fc.ChainCRF().fit([[["w=a"], ["w=b"]]], [["X", "Y"]]).export(made / "old.crfsuite")
     return made
 
 

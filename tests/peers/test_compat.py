@@ -242,13 +242,17 @@ def test_dumps_are_read_by_their_parser(tmp_path: Path) -> None:
     assert parser.result.state_features == pytest.approx(info.state_features, abs=1e-6)
 
 
-def test_their_models_are_refused(tmp_path: Path) -> None:
+def test_their_models_are_read(tmp_path: Path) -> None:
     path = tmp_path / "model"
     train(theirs, small(), str(path), held_out=small(3))
-    with pytest.raises(fc.FieldcraftError, match="is a model of CRFsuite"):
-        ours.Tagger().open(path)
-    with pytest.raises(fc.FieldcraftError, match="is a model of CRFsuite"):
-        ours.Tagger().open_inmemory(path.read_bytes())
+    expected, tagger = theirs.Tagger(), ours.Tagger()
+    expected.open(str(path))
+    X, _ = small()
+    for open_ in (lambda: tagger.open(path), lambda: tagger.open_inmemory(path.read_bytes())):
+        with open_():
+            for items in X:
+                assert tagger.tag(items) == expected.tag(items)
+                assert tagger.probability(tagger.tag()) == pytest.approx(expected.probability(expected.tag()))
 
 
 # -- the examples -------------------------------------------------------------------------------------

@@ -167,9 +167,7 @@ def test_model_file(tmp_path: Path) -> None:
 def test_model_of_another_tool(tmp_path: Path) -> None:
     path = tmp_path / "model.crfsuite"
     path.write_bytes(b"lCRF" + bytes(60))
-    with pytest.raises(
-        ModelFileError, match="model of CRFsuite, which there is no importer for yet; train again"
-    ):
+    with pytest.raises(ModelFileError, match="looks like a model of CRFsuite, but"):
         CRF(model_filename=str(path)).predict(X)
 
 

@@ -82,8 +82,7 @@ def read_foreign(source: str | os.PathLike[str] | bytes) -> Imported | None:
 def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file has a model, of fieldcraft or of another toolkit, judged by its first bytes."""
     head = _head(path)
-    length = int.from_bytes(head[:8], "little")  # fieldcraft's: a directory of this length in JSON
-    return _module_of(head) is not None or (head[8:9] == b"{" and length < 1 << 32)
+    return _is_own(head) or _module_of(head) is not None
 
 
 def _head(source: str | os.PathLike[str] | bytes) -> bytes:
@@ -95,5 +94,12 @@ def _head(source: str | os.PathLike[str] | bytes) -> bytes:
         return file.read(HEAD)
 
 
+def _is_own(head: bytes) -> bool:
+    """Whether it is fieldcraft's: the length of a directory in JSON, then its beginning."""
+    return head[8:10] == b'{"' and int.from_bytes(head[:8], "little") < 1 << 32
+
+
 def _module_of(head: bytes) -> str | None:
+    if _is_own(head):  # whose length may begin like a pickle
+        return None
     return next((module for recognises, module in RECOGNISED if recognises(head)), None)
