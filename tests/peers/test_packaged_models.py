@@ -46,7 +46,7 @@ def assert_same(content: bytes) -> None:
     theirs: Any = pycrfsuite.Tagger()
     theirs.open_inmemory(content)
     crf = fc.load(content)
-    sequences = random_sequences(list(theirs.info().attributes), 200)
+    sequences = random_sequences(crf.encoder_.attribute_text(range(crf.encoder_.n_attributes)), 200)
     assert [list(labels) for labels in crf.predict(sequences)] == [theirs.tag(x) for x in sequences]
     for items, rows in zip(sequences[:30], crf.predict_marginals(sequences[:30])):
         theirs.set(items)

@@ -61,7 +61,7 @@ class ChainCRF(SequenceModel):
         format : "crfsuite", a binary model of CRFsuite
 
         CRFsuite has weights for an attribute with a label and for a pair of labels. A model with anything
-        else (label pairs that look at the input, hashing, gazetteers, weights of -inf) is an InputError.
+        else (label pairs that look at the input, hashing, gazetteers, forbidden labels) is an InputError.
         """
         from fieldcraft.models.exchange import export
 

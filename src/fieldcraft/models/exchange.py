@@ -61,7 +61,6 @@ def _refuse(model: Any) -> None:
         "it has features of label pairs that look at the input": bool(
             np.any(index.is_edge & (index.attribute >= 0) & (parameters.weights != 0.0))
         ),
-        "a weight is not a finite number": not np.all(np.isfinite(parameters.weights)),
     }
     for problem, holds in problems.items():
         if holds:

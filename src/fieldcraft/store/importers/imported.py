@@ -24,7 +24,7 @@ class Imported:
     Parameters
     ----------
     toolkit : its name
-    labels : the labels, sorted
+    labels : the labels, in the order of the file
     encoder : the attributes
     index : the features
     weights : [F] one for each feature
@@ -64,9 +64,10 @@ def imported(
     parts: list[Features],
     source: dict[str, Any],
 ) -> Imported:
-    """The model of these features; those of weight 0 are left out, labels are sorted.
+    """The model of these features; those of weight 0 are left out.
 
-    ValueError where a number does not fit.
+    Labels keep their order, which decides between labellings that are equally good. ValueError where a
+    number does not fit.
     """
     if not labels or len(labels) > MOST_LABELS or len(set(labels)) != len(labels):
         raise ValueError(f"{len(labels)} labels; between 1 and {MOST_LABELS} different ones are expected")
@@ -83,11 +84,7 @@ def imported(
     ):
         if column.min(initial=low) < low or column.max(initial=low) >= high:
             raise ValueError(f"a feature names a {name} that does not exist")
-    order = np.argsort(np.array(labels, object), kind="stable")
-    rank = np.empty(n + 1, np.int32)
-    rank[order], rank[n] = np.arange(n), -1  # previous = -1 reads the last entry
-    index = _index(encoder, attribute, rank[previous], rank[label])
-    return Imported(toolkit, [labels[i] for i in order], encoder, index, weight, source)
+    return Imported(toolkit, labels, encoder, _index(encoder, attribute, previous, label), weight, source)
 
 
 def _index(
