@@ -42,12 +42,22 @@ def model(path: Path, X: Any) -> str:
     for sequence, p in zip(predicted, crf.predict_proba(X)):
         assert p.shape == (len(sequence), len(labels))
         np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-6)
-    for paths in crf.k_best(X[:2], 3):
-        assert all(score <= 1e-6 for _, score in paths)
+    _rank(crf, X)
     _sample(crf, X)
     str(crf.explain(X[0]))
     str(crf.inspect(top=3))
     return "answered"
+
+
+def _rank(crf: Any, X: Any) -> None:
+    try:
+        ranked = crf.k_best(X[:2], 3)
+    except fc.FieldcraftError as error:  # scores that add up to more than the largest number have no log Z
+        if not (str(error).startswith("sequence ") and "largest floating-point number" in str(error)):
+            raise
+        return
+    for paths in ranked:
+        assert all(score <= 1e-6 for _, score in paths)
 
 
 def _sample(crf: Any, X: Any) -> None:
