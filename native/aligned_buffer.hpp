@@ -15,7 +15,7 @@ namespace fieldcraft {
 
 constexpr int kMaxWidth = 8;  // doubles in the widest vector of any level
 
-inline int padded(int n) { return (n + kMaxWidth - 1) / kMaxWidth * kMaxWidth; }
+inline int64_t padded(int64_t n) { return (n + kMaxWidth - 1) / kMaxWidth * kMaxWidth; }
 
 // Returns freed memory to the system: building a problem frees much that training does not reuse.
 inline void release_free_memory() {

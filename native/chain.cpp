@@ -26,16 +26,16 @@ void exponentiate_edges(const double* scores, double shift, size_t n, double* ou
 
 }  // namespace
 
-double log_sum_exp(const double* x, int n) {
+double log_sum_exp(const double* x, int n, double per_unit) {
   double top = kMinusInf;
   for (int i = 0; i < n; ++i) top = std::max(top, x[i]);
   if (top == kMinusInf) return kMinusInf;
   double total = 0;
-  for (int i = 0; i < n; ++i) total += std::exp(x[i] - top);
-  return top + std::log(CANARY_ELSEWHERE(THREADS, CANARY(LOGSPACE, total)));
+  for (int i = 0; i < n; ++i) total += std::exp((x[i] - top) * per_unit);
+  return top + std::log(CANARY_ELSEWHERE(THREADS, CANARY(LOGSPACE, total))) / per_unit;
 }
 
-Edges::Edges(const double* given, int n) : S(n), P(padded(n)) {
+Edges::Edges(const double* given, int64_t n) : S(n), P(padded(n)) {
   const size_t size = static_cast<size_t>(S) * P;
   scores = Buffer(size), scores_transposed = Buffer(size), matrix = Buffer(size), transposed = Buffer(size);
   for (int y = 0; y < S; ++y)
@@ -70,7 +70,7 @@ double SequencePass::log_partition(const Edges& edges, const OwnEdges* own, int6
                                    Numerics numerics) {
   prepare(edges, own, T, fill);
   if (T == 0) return 0;
-  if (numerics != Numerics::log) {
+  if (numerics != Numerics::log && per_unit_ == 1) {
     begin_scaled();
     if (scaled_forward()) return log_z_ = scaled_log_z();
   }
@@ -138,9 +138,14 @@ bool SequencePass::scaled_forward() {
   const Lattice l = lattice();
   double widest_edge = edges_->spread;
   int64_t begin = 1;
+  const int64_t most = steps_at_once();
   const auto run_shared = [&](int64_t end) {
-    if (begin < end) FIELDCRAFT_DISPATCH(forward, l, edges_->matrix.data(), begin, end);
-    begin = end;
+    while (begin < end) {
+      const int64_t stop = std::min(end, begin + most);
+      FIELDCRAFT_DISPATCH(forward, l, edges_->matrix.data(), begin, stop);
+      breath_.after((stop - begin) * S_ * P_);
+      begin = stop;
+    }
   };
   if (own_ != nullptr)
     for (int64_t t = 1; t < T_; ++t) {
@@ -155,11 +160,15 @@ bool SequencePass::scaled_forward() {
       double* matrix = own_matrix_.data() + (keep_matrices_ ? t * n_pairs : 0);
       exponentiate_edges(own_scores_.data(), own_shift_[t], n_pairs, matrix);
       FIELDCRAFT_DISPATCH(forward, l, matrix, t, t + 1);
+      breath_.after(S_ * P_);
       begin = t + 1;
     }
   run_shared(T_);
   return trustworthy(widest_edge);
 }
+
+// Steps of a recursion between two looks at the watch; all of them without one.
+int64_t SequencePass::steps_at_once() const { return breath_.watched() ? Breath::kWork / (S_ * P_) + 1 : T_; }
 
 bool SequencePass::trustworthy(double widest_edge) const {
   bool safe = node_spread_ + widest_edge <= (forbidden_ ? kSafeSpreadForbidden : kSafeSpread);
@@ -183,26 +192,31 @@ double SequencePass::scaled_log_z() const {
   return log_z - std::log(product);
 }
 
-// alpha_[t, y] = log of the sum over prefixes that end in y, less the row's largest (kept in shift_): values
-// stay small, so digits are not lost to the sum's size. node_ keeps the scores.
+// alpha_[t, y] = log of the sum over prefixes that end in y, less the row's largest: values stay small, so
+// digits are not lost to the sum's size. node_ keeps the scores, each row less its largest too: what all
+// states of a position have in common is of no account but for log Z.
 void SequencePass::log_forward() {
   log_space_ = true;
   fill_(node_.data());
   std::vector<double> terms(S_);
   log_z_ = 0;
-  for (int64_t t = 0; t < T_; ++t) {
-    double* a = alpha_.data() + t * P_;
+  const auto lower = [&](double* row) {  // by the largest of its values, which log Z takes
+    const double top = *std::max_element(row, row + S_);
+    log_z_ += top;
+    for (int y = 0; y < S_ && top != kMinusInf; ++y) row[y] -= top;
+  };
+  for (int64_t t = 0; t < T_ && log_z_ != kMinusInf; ++t) {
+    double *a = alpha_.data() + t * P_, *node = node_.data() + t * P_;
+    lower(node);
     const double* edge = t == 0 ? nullptr : step_scores(t);
     for (int y = 0; y < S_; ++y) {
       for (int x = 0; x < S_ && t > 0; ++x) terms[x] = a[x - P_] + edge[x * P_ + y];
-      a[y] = node_[t * P_ + y] + (t == 0 ? 0.0 : log_sum_exp(terms.data(), S_));
+      a[y] = node[y] + (t == 0 ? 0.0 : log_sum_exp(terms.data(), S_, per_unit_));
     }
-    shift_[t] = *std::max_element(a, a + S_);
-    log_z_ += shift_[t];
-    if (log_z_ == kMinusInf) return;
-    for (int y = 0; y < S_; ++y) a[y] -= shift_[t];
+    lower(a);
+    breath_.after(S_ * P_);
   }
-  log_z_ += log_sum_exp(alpha_.data() + (T_ - 1) * P_, S_);
+  if (log_z_ != kMinusInf) log_z_ += log_sum_exp(alpha_.data() + (T_ - 1) * P_, S_, per_unit_);
 }
 
 void SequencePass::marginals(double weight, double* out, double* products, const Sink& sink, bool every) {
@@ -226,9 +240,14 @@ void SequencePass::scaled_backward(double weight, double* out) {
   const Lattice l = lattice();
   std::fill_n(beta_.data(), P_, 1.0);
   int64_t end = T_;
+  const int64_t most = steps_at_once();
   const auto run_shared = [&](int64_t begin) {
-    if (begin < end) FIELDCRAFT_DISPATCH(backward, l, edges_->transposed.data(), begin, end, weight, out);
-    end = begin;
+    while (begin < end) {
+      const int64_t stop = std::max(begin, end - most);
+      FIELDCRAFT_DISPATCH(backward, l, edges_->transposed.data(), stop, end, weight, out);
+      breath_.after((end - stop) * S_ * P_);
+      end = stop;
+    }
   };
   if (own_ != nullptr)
     for (int64_t t = T_ - 1; t >= 1; --t) {
@@ -236,6 +255,7 @@ void SequencePass::scaled_backward(double weight, double* out) {
       run_shared(t + 1);
       FIELDCRAFT_DISPATCH(transpose, step_matrix(t), S_, P_, own_transposed_.data());
       FIELDCRAFT_DISPATCH(backward, l, own_transposed_.data(), t, t + 1, weight, out);
+      breath_.after(S_ * P_);
       end = t;
     }
   run_shared(1);
@@ -255,21 +275,22 @@ void SequencePass::pair_marginals(double weight, double* products, const Sink& s
     add_shared(t);
     FIELDCRAFT_DISPATCH(edge_marginals, l, step_matrix(t), t, weight, pairs_.data());
     sink(t, pairs_.data());
+    breath_.after(S_ * P_);
   }
   add_shared(T_);
 }
 
 // weight * exp(logs), normalised to a sum of weight; logs [rows, P], padding becomes 0.
-void SequencePass::normalise(const double* logs, int rows, double weight, double* out) const {
+void SequencePass::normalise(const double* logs, int64_t rows, double weight, double* out) const {
   double top = kMinusInf, total = 0;
-  for (int r = 0; r < rows; ++r)
+  for (int64_t r = 0; r < rows; ++r)
     for (int y = 0; y < S_; ++y) top = std::max(top, logs[r * P_ + y]);
-  for (int r = 0; r < rows; ++r)
+  for (int64_t r = 0; r < rows; ++r)
     for (int y = 0; y < P_; ++y) {
-      out[r * P_ + y] = y < S_ ? std::exp(logs[r * P_ + y] - top) : 0;
+      out[r * P_ + y] = y < S_ ? std::exp((logs[r * P_ + y] - top) * per_unit_) : 0;
       total += out[r * P_ + y];
     }
-  for (int i = 0; i < rows * P_; ++i) out[i] *= weight / total;
+  for (int64_t i = 0; i < rows * P_; ++i) out[i] *= weight / total;
 }
 
 // beta in log space, one row at a time: b[x] = log of the sum over suffixes that follow x at t, less its
@@ -290,18 +311,19 @@ void SequencePass::log_backward(double weight, double* out, const Sink& sink) {
         terms[y] = edge[x * P_ + y] + node_[t * P_ + y] + b[y];
         pairs_[x * P_ + y] = a[x - P_] + terms[y];
       }
-      earlier[x] = CANARY(LOGSPACE, log_sum_exp(terms.data(), S_));
+      earlier[x] = CANARY(LOGSPACE, log_sum_exp(terms.data(), S_, per_unit_));
     }
     normalise(pairs_.data(), S_, weight, pairs_.data());
     sink(t, pairs_.data());
     const double top = *std::max_element(earlier.begin(), earlier.begin() + S_);
     for (int x = 0; x < S_; ++x) b[x] = earlier[x] - top;
+    breath_.after(S_ * P_);
   }
 }
 
 double SequencePass::viterbi(const Edges& edges, const OwnEdges* own, int64_t T, int32_t* states) {
   if (T == 0) return 0;
-  const int S = edges.S, P = edges.P;
+  const int64_t S = edges.S, P = edges.P;
   alpha_.reserve(static_cast<size_t>(T) * P), beta_.reserve(P);
   if (own != nullptr) own_scores_.reserve(static_cast<size_t>(S) * P);
   const double* node = node_.data();
@@ -313,6 +335,7 @@ double SequencePass::viterbi(const Edges& edges, const OwnEdges* own, int64_t T,
     FIELDCRAFT_DISPATCH(viterbi_step, best.data() + (t - 1) * P,
                         mine ? own_scores.data() : edges.scores.data(), node + t * P, S, P,
                         best.data() + t * P);
+    breath_.after(S * P);
   }
   const double* last = best.data() + (T - 1) * P;
   int y = static_cast<int>(std::max_element(last, last + S) - last);

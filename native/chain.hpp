@@ -13,6 +13,10 @@
 // 1e-200 without being seen there: has_vanishing() looks. Suffix sums of states that no prefix reaches can
 // grow without bound: all_below() looks. Otherwise, or where a row sum is 0, the log-space recursions are
 // used.
+//
+// Scores near the largest number overflow when they are added. They are read in a larger unit (rescaled.hpp),
+// in which every sum is finite: sums and maxima of scores are the same in any unit; exponentials and
+// logarithms are converted here, results by the caller. Such chains are computed in log space.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +24,7 @@
 #include <vector>
 
 #include "aligned_buffer.hpp"
+#include "interruption.hpp"
 
 namespace fieldcraft {
 
@@ -27,12 +32,15 @@ struct Lattice;
 
 enum class Numerics { automatic, scaled, log };
 
-double log_sum_exp(const double* x, int n);  // -inf when all are
+// -inf when all are. Numbers and result are in a unit that is worth `per_unit`, a power of two (see below).
+double log_sum_exp(const double* x, int n, double per_unit = 1);
 
 struct Edges {
-  Edges(const double* scores, int S);  // scores [S, S], -inf where there is no transition
+  Edges(const double* scores, int64_t S);  // scores [S, S], -inf where there is no transition
 
-  int S, P;
+  static size_t bytes(int64_t S) { return 4 * 8 * static_cast<size_t>(S) * padded(S); }
+
+  int64_t S, P;
   double shift = 0;   // largest finite score
   double spread = 0;  // largest - smallest finite score
   bool forbidden = false;
@@ -57,9 +65,14 @@ inline const double* edge_scores(const Edges& edges, const OwnEdges* own, int64_
 
 class SequencePass {
  public:
+  SequencePass() = default;
+  // For scores in a unit that is worth `per_unit`, and for a call that may be interrupted.
+  SequencePass(double per_unit, Watch* watch) : per_unit_(per_unit), breath_(watch) {}
+
   using Fill = std::function<void(double* node)>;                    // writes [T, P] scores
   using Sink = std::function<void(int64_t t, const double* pairs)>;  // [S, P] weight * p(y_{t-1}, y_t)
 
+  // log Z, in the unit of the scores; log space alone if that is not 1.
   double log_partition(const Edges& edges, const OwnEdges* own, int64_t T, const Fill& fill,
                        Numerics numerics);
 
@@ -81,7 +94,7 @@ class SequencePass {
   void covariance(const double* mu, const double* moved, double weight, double* out, double* products,
                   const Sink& sink);
 
-  // log p(y_t = y); after marginals() in log space.
+  // log p(y_t = y) in the unit of the scores; after marginals() in log space.
   double log_marginal(int64_t t, int y) const;
 
   // Probability that the states at first .. first+n-1 lie in allowed [n, S]; after marginals().
@@ -94,7 +107,7 @@ class SequencePass {
   double viterbi(const Edges& edges, const OwnEdges* own, int64_t T, int32_t* states);
 
   // [T, P] for callers that only need the scores; what log_partition kept is lost.
-  double* scratch(int64_t T, int P) {
+  double* scratch(int64_t T, int64_t P) {
     node_.reserve(static_cast<size_t>(T) * P);
     return node_.data();
   }
@@ -108,7 +121,7 @@ class SequencePass {
   void conclude(double weight, double* out, double* products, const Sink& sink, bool every_position);
   void pair_marginals(double weight, double* products, const Sink& sink, bool every_position);
   void log_backward(double weight, double* out, const Sink& sink);  // keeps the suffix sums in beta_ [T, P]
-  void normalise(const double* logs, int rows, double weight, double* out) const;
+  void normalise(const double* logs, int64_t rows, double weight, double* out) const;
   void scaled_covariance(const double* mu, const double* moved, double mean, double weight, double* out,
                          double* products, const Sink& sink);
   void log_covariance(const double* mu, const double* moved, double mean, double weight, double* out,
@@ -118,12 +131,15 @@ class SequencePass {
   const double* step_matrix(int64_t t);  // exp'd edges of step t, own or shared
   const double* step_scores(int64_t t) const { return edge_scores(*edges_, own_, t, own_scores_); }
   double scaled_log_z() const;
+  int64_t steps_at_once() const;
   Lattice lattice();
 
+  double per_unit_ = 1;  // what the unit of scores is worth
+  Breath breath_;
   const Edges* edges_ = nullptr;
   const OwnEdges* own_ = nullptr;
   int64_t T_ = 0;
-  int S_ = 0, P_ = 0;
+  int64_t S_ = 0, P_ = 0;
   bool log_space_ = false, forbidden_ = false;
   Fill fill_;
   double log_z_ = 0, node_spread_ = 0;
@@ -139,6 +155,7 @@ struct Labelling {
   double score;
 };
 // Up to k best labellings of finite score, best first.
-std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int k);
+std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int k,
+                              Watch* watch = nullptr);
 
 }  // namespace fieldcraft

@@ -25,12 +25,13 @@ namespace {
 double reciprocal(double p) { return p > 1e-290 ? 1 / p : 0.0; }
 
 // exp(logs) to a sum of 1; 0 where all are -inf. Elements lie `step` apart.
-void soft_max(double* logs, int n, int step) {
+void soft_max(double* logs, int64_t n, int64_t step, double per_unit) {
   double top = logs[0], total = 0;
-  for (int i = 1; i < n; ++i) top = std::max(top, logs[i * step]);
+  for (int64_t i = 1; i < n; ++i) top = std::max(top, logs[i * step]);
   const bool possible = std::isfinite(top);
-  for (int i = 0; i < n; ++i) total += logs[i * step] = possible ? std::exp(logs[i * step] - top) : 0.0;
-  for (int i = 0; i < n; ++i) logs[i * step] *= reciprocal(total);
+  for (int64_t i = 0; i < n; ++i)
+    total += logs[i * step] = possible ? std::exp((logs[i * step] - top) * per_unit) : 0.0;
+  for (int64_t i = 0; i < n; ++i) logs[i * step] *= reciprocal(total);
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ double SequencePass::log_marginal(int64_t t, int y) const {
   const double *a = alpha_.data() + t * P_, *b = beta_.data() + t * P_;
   std::vector<double> joint(S_);
   for (int s = 0; s < S_; ++s) joint[s] = a[s] + b[s];
-  return CANARY(LOG_MARGINAL, joint[y]) - log_sum_exp(joint.data(), S_);
+  return CANARY(LOG_MARGINAL, joint[y]) - log_sum_exp(joint.data(), S_, per_unit_);
 }
 
 void SequencePass::covariance(const double* mu, const double* moved, double weight, double* out,
@@ -60,7 +61,7 @@ void SequencePass::covariance(const double* mu, const double* moved, double weig
 // like the pair marginals.
 void SequencePass::scaled_covariance(const double* mu, const double* moved, double mean, double weight,
                                      double* out, double* products, const Sink& sink) {
-  const int P = P_;
+  const int64_t P = P_;
   const Lattice l = lattice();
   const size_t n = static_cast<size_t>(T_) * P;
   Buffer c(n), d(n), g = Buffer::zeros(P), other(static_cast<size_t>(S_) * P);
@@ -111,24 +112,25 @@ void SequencePass::conditionals_at(int64_t t, const double* mu, double* pairs, d
   const double *before = mu + (t - 1) * P_, *a = alpha_.data() + (t - 1) * P_, *b = beta_.data() + t * P_;
   const double* edge = step_scores(t);
   for (int x = 0; x < S_; ++x) {
-    for (int y = 0, k = x * P_; y < S_; ++y, ++k) {
+    for (int64_t y = 0, k = x * P_; y < S_; ++y, ++k) {
       onward[k] = edge[k] + node_[t * P_ + y] + b[y];
       if (back != nullptr) back[k] = a[x] + edge[k];
     }
-    soft_max(onward + x * P_, S_, 1);
-    for (int y = 0, k = x * P_; y < S_; ++y, ++k) pairs[k] = before[x] * onward[k];
+    soft_max(onward + x * P_, S_, 1, per_unit_);
+    for (int64_t y = 0, k = x * P_; y < S_; ++y, ++k) pairs[k] = before[x] * onward[k];
   }
-  for (int y = 0; y < S_ && back != nullptr; ++y) soft_max(back + y, S_, P_);
+  for (int y = 0; y < S_ && back != nullptr; ++y) soft_max(back + y, S_, P_, per_unit_);
 }
 
 void SequencePass::log_covariance(const double* mu, const double* moved, double mean, double weight,
                                   double* out, const Sink& sink) {
-  const int S = S_, P = P_;
+  const int64_t S = S_, P = P_;
   const size_t n_pairs = static_cast<size_t>(S) * P;
   Buffer pairs = Buffer::zeros(n_pairs), onward(n_pairs), back(n_pairs);
   std::vector<double> g(P, 0.0), later(P, 0.0);
   for (int64_t t = 1; t < T_; ++t) {
     conditionals_at(t, mu, pairs.data(), onward.data(), nullptr);
+    breath_.after(S_ * P_);
     double* f = out + t * P;
     std::fill_n(f, P, 0.0);
     for (int x = 0; x < S; ++x) {

@@ -44,7 +44,7 @@ double ChainPasses::evaluate(int64_t i, const double* field, double scale) {
 }
 
 int64_t ChainPasses::wrong() const {
-  const int P = layout_.P();
+  const int64_t P = layout_.P();
   int64_t n = 0;
   for (int64_t t = 0; t < layout_.length(i_); ++t) {
     const double* row = parts_.node.data() + t * P;
@@ -58,14 +58,14 @@ size_t ChainPasses::size(int64_t i) const {
 }
 
 void ChainPasses::remember(float* out) const {
-  const int S = layout_.S(), P = layout_.P();
+  const int64_t S = layout_.S(), P = layout_.P();
   for (int64_t t = 0; t < layout_.length(i_); ++t) out = std::copy_n(parts_.node.data() + t * P, S, out);
   for (int x = 0; x < S; ++x) out = std::copy_n(parts_.pairs.data() + x * P, S, out);
   std::copy_n(parts_.entries.data(), layout_.n_entries(i_), out);
 }
 
 void ChainPasses::collect(int64_t i, const double* parts, SparseGradient& out) {
-  const int S = layout_.S(), P = layout_.P();
+  const int64_t S = layout_.S(), P = layout_.P();
   make_room(i, given_);
   const auto unpack = [&](int64_t n, double* rows) {
     for (int64_t t = 0; t < n; ++t, parts += S) {

@@ -12,6 +12,7 @@ namespace fieldcraft {
 namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+constexpr int64_t kEntryWork = 64;  // multiplications that one entry of a list of best prefixes is worth
 
 // The index at which the running sum of `mass` passes uniform * total; never one without mass.
 int draw(const std::vector<double>& mass, double uniform) {
@@ -28,9 +29,9 @@ int draw(const std::vector<double>& mass, double uniform) {
   return std::max(chosen, 0);
 }
 
-void exponentiate_all(std::vector<double>& logs) {
+void exponentiate_all(std::vector<double>& logs, double per_unit) {
   const double top = *std::max_element(logs.begin(), logs.end());
-  for (double& x : logs) x = x == kMinusInf ? 0 : std::exp(x - top);
+  for (double& x : logs) x = x == kMinusInf ? 0 : std::exp((x - top) * per_unit);
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ double SequencePass::log_window_probability(int64_t first, int64_t n, const uint
   const auto step = [&](std::vector<double>& a, const double* edge, int64_t t) {
     for (int y = 0; y < S_; ++y) {
       for (int x = 0; x < S_; ++x) next[x] = a[x] + edge[x * P_ + y];
-      column[y] = node_[t * P_ + y] + log_sum_exp(next.data(), S_);
+      column[y] = node_[t * P_ + y] + log_sum_exp(next.data(), S_, per_unit_);
     }
     a = column;
   };
@@ -91,7 +92,8 @@ double SequencePass::log_window_probability(int64_t first, int64_t n, const uint
     const double top = *std::max_element(all.begin(), all.end());
     for (int y = 0; y < S_; ++y) all[y] -= top, cut[y] -= top;
   }
-  return std::min(1.0, std::exp(log_sum_exp(cut.data(), S_) - log_sum_exp(all.data(), S_)));
+  const auto total = [&](const std::vector<double>& a) { return log_sum_exp(a.data(), S_, per_unit_); };
+  return std::min(1.0, std::exp((total(cut) - total(all)) * per_unit_));
 }
 
 // y_{T-1} ~ alpha_{T-1}, then y_{t-1} ~ alpha_{t-1}[y'] M[y', y_t].
@@ -108,21 +110,24 @@ void SequencePass::sample(const std::function<double()>& uniform, int32_t* state
       const double* matrix = step_matrix(t + 1);
       for (int x = 0; x < S_; ++x) mass[x] = a[x] * matrix[x * P_ + states[t + 1]];
     }
-    if (log_space_) exponentiate_all(mass);
+    if (log_space_) exponentiate_all(mass, per_unit_);
     mass[0] = CANARY_BY(SAMPLE, mass[0], 1.5);
     states[t] = draw(mass, uniform());
+    breath_.after(S_);
   }
 }
 
 // best[t, y] has up to k entries (score, y', rank of the prefix at y'), best first. A prefix list is merged
 // lazily: a heap contains for each y' its best prefix not yet taken.
-std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int k) {
+std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T, const double* node, int k,
+                              Watch* watch) {
   struct Entry {
     double score;
     int32_t previous, rank;
   };
-  const int S = edges.S, P = edges.P;
+  const int64_t S = edges.S, P = edges.P;
   if (T == 0) return {{{}, 0.0}};
+  Breath breath(watch);
   std::vector<std::vector<Entry>> best(static_cast<size_t>(T) * S);
   Buffer own_scores(own != nullptr ? S * P : 0);
   const auto below = [](const Entry& a, const Entry& b) {
@@ -145,7 +150,9 @@ std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T
       heap.pop_back();
       into.push_back({CANARY(KBEST, top.score), top.previous, top.rank});
       push(top.previous, top.rank + 1);
+      breath.after(kEntryWork);
     }
+    breath.after(S);
   };
   for (int y = 0; y < S; ++y)
     if (node[y] != kMinusInf) best[y].push_back({node[y], -1, 0});
@@ -166,6 +173,7 @@ std::vector<Labelling> k_best(const Edges& edges, const OwnEdges* own, int64_t T
       const Entry entry = best[t * S + y][rank];
       y = entry.previous, rank = entry.rank;
     }
+    breath.after(T);
   }
   return found;
 }

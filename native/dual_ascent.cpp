@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "parallel.hpp"
 
@@ -60,7 +61,7 @@ void DualAscent::restore(State state) {
 
 // One sequence: marginals at the current weights, step length, and change of the stored marginals.
 void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
-  const int P = layout_.P();
+  const int64_t P = layout_.P();
   const int64_t i = group.members[k], first = layout_.first(i), T = layout_.length(i);
   const size_t n_pairs = layout_.n_pairs();
   const double c = point_.weight_of(i);
@@ -98,7 +99,7 @@ void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
 
 // The lane's marginals and pairs of a sequence, and its scores [T, P] with padding 0; returns log Z.
 double DualAscent::infer(int64_t i, double* scores, Lane& lane) const {
-  const int S = layout_.S(), P = layout_.P();
+  const int64_t S = layout_.S(), P = layout_.P();
   lane.marginals.reserve(static_cast<size_t>(layout_.length(i)) * P);
   lane.sums.clear();
   Chain chain = point_.live().chain(i, lane.oracle);
@@ -115,7 +116,7 @@ double DualAscent::infer(int64_t i, double* scores, Lane& lane) const {
 }
 
 void DualAscent::apply(const Group& group, int owner) {
-  const int P = layout_.P();
+  const int64_t P = layout_.P();
   for (size_t k = 0; k < group.size(); ++k)
     point_.live().add_nodes(group.members[k], group.change.data() + group.begin[k] * P, owner);
   if (owner != 0) return;
@@ -126,7 +127,7 @@ void DualAscent::apply(const Group& group, int owner) {
 
 // The true quadratic of the group's step: how much the scores moved along the change.
 double DualAscent::quadratic(const Group& group, Lane& lane) const {
-  const int S = layout_.S(), P = layout_.P();
+  const int64_t S = layout_.S(), P = layout_.P();
   double total = 0;
   std::vector<double> pairs(layout_.n_pairs(), 0.0);
   for (size_t k = 0; k < group.size(); ++k) {
@@ -144,33 +145,38 @@ double DualAscent::quadratic(const Group& group, Lane& lane) const {
 // The n sequences of `order` in groups of kGroup, by a team of threads.
 class DualAscent::Round {
  public:
-  Round(DualAscent& ascent, const int64_t* order, size_t n)
-      : ascent_(ascent), order_(order), n_(n), n_threads_(ascent.layout_.n_threads()) {
-    for (int k = 0; k < n_threads_; ++k) lanes_.emplace_back(ascent.layout_);
+  Round(DualAscent& ascent, const int64_t* order, size_t n, Watch& watch)
+      : ascent_(ascent), order_(order), n_(n), watch_(watch), n_owners_(ascent.layout_.n_threads()) {
+    for (int k = 0; k < n_owners_; ++k) lanes_.emplace_back(ascent.layout_);
   }
 
   void run() {
     if (n_ == 0) return;
     gather();
-    Meeting meeting(n_threads_);
-    run_team(n_threads_, [&](int thread) {
-      while (!done_) {
-        failure_.guard([&] {
-          for (size_t k = next_++; k < group_.size(); k = next_++)
-            ascent_.work_out(group_, k, lanes_[thread]);
-        });
-        meeting.wait();
-        if (!failure_.happened()) ascent_.apply(group_, thread);
-        meeting.wait([&] {
-          if (!failure_.happened()) failure_.guard([&] { conclude(); });
-          if (failure_.happened()) done_ = true;  // what was applied so far stays
-        });
-      }
-    });
+    std::optional<Meeting> meeting;
+    run_team(
+        n_owners_, [&](int n) { meeting.emplace(n); }, [&](int thread, int n) { work(thread, n, *meeting); });
     failure_.rethrow();
   }
 
  private:
+  // One of n threads; each serves every n-th owner of weights.
+  void work(int thread, int n, Meeting& meeting) {
+    while (!done_) {
+      failure_.guard([&] {
+        if (!failure_.happened()) watch_.check();
+        for (size_t k = next_++; k < group_.size(); k = next_++) ascent_.work_out(group_, k, lanes_[thread]);
+      });
+      meeting.wait();
+      for (int owner = thread; owner < n_owners_ && !failure_.happened(); owner += n)
+        failure_.guard([&] { ascent_.apply(group_, owner); });
+      meeting.wait([&] {
+        if (!failure_.happened()) failure_.guard([&] { conclude(); });
+        if (failure_.happened()) done_ = true;  // what was applied so far stays
+      });
+    }
+  }
+
   void gather() {
     const TrainingLayout& layout = ascent_.layout_;
     group_.members.assign(order_ + first_, order_ + std::min(n_, first_ + kGroup));
@@ -201,7 +207,8 @@ class DualAscent::Round {
   DualAscent& ascent_;
   const int64_t* order_;
   const size_t n_;
-  const int n_threads_;
+  Watch& watch_;
+  const int n_owners_;  // of weights: as many threads, if they can be had
   std::vector<Lane> lanes_;
   Group group_;
   size_t first_ = 0;  // of the group, in the order
@@ -210,8 +217,8 @@ class DualAscent::Round {
   Failure failure_;
 };
 
-std::pair<double, double> DualAscent::run(const int64_t* order, size_t n) {
-  Round(*this, order, n).run();
+std::pair<double, double> DualAscent::run(const int64_t* order, size_t n, Watch& watch) {
+  Round(*this, order, n, watch).run();
   return {std::accumulate(state_.gaps.begin(), state_.gaps.end(), 0.0), dual()};
 }
 

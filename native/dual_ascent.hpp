@@ -38,7 +38,7 @@ class DualAscent final : public DualMethod {
 
   // One pass over the n sequences of `order`: all of them, or those that matter most (see State::gaps).
   // Returns the sum of c_i K_i, each as it was last computed, and the dual.
-  std::pair<double, double> run(const int64_t* order, size_t n);
+  std::pair<double, double> run(const int64_t* order, size_t n, Watch& watch);
 
   // What must be saved to continue later bit for bit.
   struct State {
@@ -59,7 +59,7 @@ class DualAscent final : public DualMethod {
   const std::vector<double>& gaps() const { return state_.gaps; }
 
   // Memory that the stored marginals take.
-  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
+  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int64_t S) {
     const size_t P = padded(S);
     return 4 * P * (static_cast<size_t>(n_tokens) + static_cast<size_t>(n_sequences) * S) + 8 * n_sequences;
   }

@@ -90,7 +90,7 @@ void DualPoint::settle(int64_t i, Move& move, double share) {
   if (share != 1) {
     for (int64_t k = 0; k < length(i) * P(); ++k) move.node[k] *= share - 1;
     live_.add_nodes(i, move.node.data());
-    for (int k = 0; k < S() * P(); ++k) move.pairs[k] *= share;
+    for (int64_t k = 0; k < S() * P(); ++k) move.pairs[k] *= share;
   }
   if (share == 0) return;
   live_.add_pairs(move.pairs.data());

@@ -33,8 +33,8 @@ class DualPoint {
             const double* cost);
 
   const TrainingLayout& layout() const { return problem_.layout(); }
-  int S() const { return layout().S(); }
-  int P() const { return layout().P(); }
+  int64_t S() const { return layout().S(); }
+  int64_t P() const { return layout().P(); }
   int64_t n_features() const { return layout().n_features(); }
   int64_t n_sequences() const { return layout().n_sequences(); }
   int64_t first(int64_t i) const { return layout().first(i); }

@@ -17,9 +17,9 @@ constexpr double kGrowth = 1.3;      // of a rate, at the most, from one visit t
 constexpr double kRounding = 1e-13;  // a fall of so little is none: sequences that have settled
 constexpr int kTrials = 12;
 
-void lift(double* row, int n) {
+void lift(double* row, int64_t n) {
   const double least = *std::max_element(row, row + n) - kFloor;
-  for (int y = 0; y < n; ++y) row[y] = std::max(row[y], least);
+  for (int64_t y = 0; y < n; ++y) row[y] = std::max(row[y], least);
 }
 
 double dot(const double* x, const double* y, size_t n) {
@@ -32,7 +32,7 @@ double dot(const double* x, const double* y, size_t n) {
 
 ExponentiatedGradient::ExponentiatedGradient(DualPoint point)
     : DualMethod(std::move(point)), entropic_(!point_.has_costs()), sums_(point_.layout().n_pairs()) {
-  const int S = point_.S();
+  const int64_t S = point_.S();
   const int64_t N = point_.n_sequences();
   state_.node.assign(static_cast<size_t>(point_.layout().n_tokens()) * S, 0.0);
   state_.pairs.assign(static_cast<size_t>(N) * S * S, 0.0);
@@ -47,7 +47,7 @@ ExponentiatedGradient::ExponentiatedGradient(DualPoint point)
 
 // Marginals of the chain with the parameters lambda.
 void ExponentiatedGradient::infer(int64_t i, const double* node, const double* pairs, Marginals& out) {
-  const int S = point_.S(), P = point_.P();
+  const int64_t S = point_.S(), P = point_.P();
   const int64_t T = point_.length(i);
   const Edges edges(pairs, S);
   const auto fill = [&](double* rows) {
@@ -72,14 +72,14 @@ void ExponentiatedGradient::infer(int64_t i, const double* node, const double* p
 }
 
 void ExponentiatedGradient::store(int64_t i, const Marginals& m) {
-  const int S = point_.S();
+  const int64_t S = point_.S();
   std::copy_n(m.node.data(), point_.length(i) * S, mu_node_.data() + point_.first(i) * S);
   std::copy_n(m.pairs.data(), S * S, mu_pairs_.data() + i * S * S);
   term_[i] = m.term;
 }
 
 void ExponentiatedGradient::infer_all() {
-  const int S = point_.S();
+  const int64_t S = point_.S();
   mu_node_.resize(state_.node.size()), mu_pairs_.resize(state_.pairs.size());
   term_.assign(point_.n_sequences(), 0.0);
   for (int64_t i = 0; i < point_.n_sequences(); ++i) {
@@ -91,7 +91,7 @@ void ExponentiatedGradient::infer_all() {
 
 // node_, pairs_ <- the parameters after a step.
 void ExponentiatedGradient::propose(int64_t i, double rate) {
-  const int S = point_.S(), P = point_.P();
+  const int64_t S = point_.S(), P = point_.P();
   const double kept = entropic_ ? 1 - rate : 1;
   const double *node = state_.node.data() + point_.first(i) * S, *pairs = state_.pairs.data() + i * S * S;
   node_.reserve(static_cast<size_t>(point_.length(i)) * S), pairs_.reserve(static_cast<size_t>(S) * S);
@@ -108,14 +108,14 @@ void ExponentiatedGradient::propose(int64_t i, double rate) {
 
 // Does no labelling violate the margin: parameters would only grow, and nothing else change.
 bool ExponentiatedGradient::settled(int64_t i) {
-  const int S = point_.S();
+  const int64_t S = point_.S();
   const double now =
       point_.expected(i, mu_node_.data() + point_.first(i) * S, mu_pairs_.data() + i * S * S, scores_);
   return point_.worst(i, scores_, worst_) - term_[i] - now <= kSettled;
 }
 
 void ExponentiatedGradient::visit(int64_t i) {
-  const int S = point_.S();
+  const int64_t S = point_.S();
   const int64_t T = point_.length(i);
   const double c = point_.weight_of(i);
   if (T == 0 || c == 0) return;
@@ -128,7 +128,7 @@ void ExponentiatedGradient::visit(int64_t i) {
     propose(i, rate);
     infer(i, node_.data(), pairs_.data(), found_);
     for (int64_t k = 0; k < T * S; ++k) node_step_[k] = found_.node[k] - mu[k];
-    for (int k = 0; k < S * S; ++k) pair_step_[k] = found_.pairs[k] - mu_pairs[k];
+    for (int64_t k = 0; k < S * S; ++k) pair_step_[k] = found_.pairs[k] - mu_pairs[k];
     const double rise = found_.term - term_[i] +  // of term + <theta, mu>
                         point_.expected(i, node_step_.data(), pair_step_.data(), scores_);
     point_.set(i, node_step_.data(), pair_step_.data(), -c, move_);
@@ -145,9 +145,12 @@ void ExponentiatedGradient::visit(int64_t i) {
   }
 }
 
-void ExponentiatedGradient::run(const int64_t* order) {
+void ExponentiatedGradient::run(const int64_t* order, Watch& watch) {
   point_.rebuild(mu_node_, mu_pairs_);
-  for (int64_t k = 0; k < point_.n_sequences(); ++k) visit(order[k]);
+  for (int64_t k = 0; k < point_.n_sequences(); ++k) {
+    watch.check();
+    visit(order[k]);
+  }
 }
 
 void ExponentiatedGradient::restore(State state) {

@@ -28,7 +28,7 @@ class ExponentiatedGradient final : public DualMethod {
   explicit ExponentiatedGradient(DualPoint point);
 
   // One pass in the order of `order` [N].
-  void run(const int64_t* order);
+  void run(const int64_t* order, Watch& watch);
 
   struct State {
     std::vector<double> node, pairs;  // lambda: [tokens, S], [N, S, S]
@@ -42,7 +42,7 @@ class ExponentiatedGradient final : public DualMethod {
            s.rate.size() == state_.rate.size();
   }
 
-  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
+  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int64_t S) {
     return 16 * (static_cast<size_t>(n_tokens) * S + static_cast<size_t>(n_sequences) * (S * S + 1));
   }
 

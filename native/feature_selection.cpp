@@ -50,7 +50,7 @@ class Gatherer {
 
 Keys gather(const Potentials& from, const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
             bool label_pairs, double least, size_t task) {
-  const int S = from.S(), P = from.P();
+  const int64_t S = from.S(), P = from.P();
   const bool any_edge = std::any_of(on_edge, on_edge + n_attributes, [](uint8_t e) { return e != 0; });
   Gatherer found(tokens, on_edge, static_cast<uint64_t>(S) * S);
   const auto reader = from.reader();

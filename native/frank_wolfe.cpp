@@ -13,7 +13,7 @@ FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : DualMethod(std::move(po
 }
 
 double FrankWolfe::visit(int64_t i) {
-  const int S = point_.S(), P = point_.P();
+  const int64_t S = point_.S(), P = point_.P();
   const int64_t T = point_.length(i);
   const double c = point_.weight_of(i);
   if (T == 0 || c == 0) return 0;
@@ -41,7 +41,7 @@ double FrankWolfe::visit(int64_t i) {
     late_->add_pairs(whole_.pairs.data());
   }
   for (int64_t k = 0; k < T * S; ++k) node[k] *= 1 - s;
-  for (int k = 0; k < S * S; ++k) pairs[k] *= 1 - s;
+  for (int64_t k = 0; k < S * S; ++k) pairs[k] *= 1 - s;
   for (int64_t t = 0; t < T; ++t) {
     node[t * S + worst_[t]] += s;
     if (t > 0) pairs[worst_[t - 1] * S + worst_[t]] += s;
@@ -50,10 +50,13 @@ double FrankWolfe::visit(int64_t i) {
   return c * gap;
 }
 
-double FrankWolfe::run(const int64_t* order) {
+double FrankWolfe::run(const int64_t* order, Watch& watch) {
   point_.rebuild(state_.node, state_.pairs);
   double gap = 0;
-  for (int64_t k = 0; k < point_.n_sequences(); ++k) gap += visit(order[k]);
+  for (int64_t k = 0; k < point_.n_sequences(); ++k) {
+    watch.check();
+    gap += visit(order[k]);
+  }
   return gap;
 }
 

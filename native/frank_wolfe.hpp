@@ -26,7 +26,7 @@ class FrankWolfe final : public DualMethod {
   FrankWolfe(DualPoint point, bool averaged);
 
   // One pass in the order of `order` [N]; returns the sum of c_i gap_i, each as computed at its visit.
-  double run(const int64_t* order);
+  double run(const int64_t* order, Watch& watch);
 
   void average(double* out) const;  // the weights themselves without averaging
 
@@ -45,7 +45,7 @@ class FrankWolfe final : public DualMethod {
            s.late.size() == (late_ ? static_cast<size_t>(n_features()) : 0);
   }
 
-  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
+  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int64_t S) {
     return 8 * (static_cast<size_t>(n_tokens) * S + static_cast<size_t>(n_sequences) * (S * S + 1));
   }
 

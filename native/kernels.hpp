@@ -1,6 +1,7 @@
 // The kernels' declarations: one set per instruction set (see cpu.hpp).
 //
-// Letters: T positions, S states, P = S padded to whole vectors. Row-major everywhere.
+// Letters: T positions, S states, P = S padded to whole vectors. Row-major everywhere. S and P are at most
+// 65536, but S * P needs 64 bits: an index into a matrix [S, P] is an int64_t.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace fieldcraft {
 
 // The memory of the scaled recursions for one sequence. All rows have P doubles.
 struct Lattice {
-  int S, P;
+  int64_t S, P;
   int64_t T;
   double* node;     // [T, P] scores; after exponentiate: psi; after backward: u (see kernels/chain.cpp)
   double* alpha;    // [T, P] forward, raw; after backward: normalised
@@ -59,7 +60,7 @@ struct TokenRows {
 };
 
 FIELDCRAFT_EACH_LEVEL(void exp_all(const double* x, double* out, size_t n))
-FIELDCRAFT_EACH_LEVEL(Spread spread_of(const double* scores, int S, int P))
+FIELDCRAFT_EACH_LEVEL(Spread spread_of(const double* scores, int64_t S, int64_t P))
 FIELDCRAFT_EACH_LEVEL(double exponentiate(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward_first(const Lattice& lattice))
 FIELDCRAFT_EACH_LEVEL(void forward(const Lattice& lattice, const double* matrix, int64_t begin, int64_t end))
@@ -78,7 +79,7 @@ FIELDCRAFT_EACH_LEVEL(void add_edge_products(const Lattice& lattice, int64_t beg
                                              double weight, double* total))
 FIELDCRAFT_EACH_LEVEL(void edge_marginals(const Lattice& lattice, const double* matrix, int64_t t,
                                           double weight, double* pairs))
-FIELDCRAFT_EACH_LEVEL(void transpose(const double* matrix, int S, int P, double* transposed))
+FIELDCRAFT_EACH_LEVEL(void transpose(const double* matrix, int64_t S, int64_t P, double* transposed))
 FIELDCRAFT_EACH_LEVEL(void viterbi_step(const double* previous, const double* edge, const double* node, int S,
                                         int P, double* best))
 FIELDCRAFT_EACH_LEVEL(int best_previous(const double* previous, const double* edge_column, int S, int P))

@@ -24,7 +24,7 @@ bool has_costs(Loss loss) { return loss == Loss::margin || loss == Loss::softmax
 
 SequencePass::Fill only_allowed(const Chain& c) {
   return [&c](double* scores) {
-    const int S = c.edges->S, P = c.edges->P;
+    const int64_t S = c.edges->S, P = c.edges->P;
     c.fill(scores);
     for (int64_t t = 0; t < c.T; ++t)
       for (int y = 0; y < S; ++y)
@@ -45,7 +45,7 @@ void add_labelling(const Chain& c, const int32_t* labels, double amount, double*
 }
 
 void add_costs(const Chain& c, const double* cost, double* node) {
-  const int S = c.edges->S, P = c.edges->P;
+  const int64_t S = c.edges->S, P = c.edges->P;
   for (int64_t t = 0; t < c.T; ++t)
     for (int y = 0; y < S; ++y) node[t * P + y] += cost[static_cast<size_t>(c.gold[t]) * S + y];
 }
@@ -98,7 +98,7 @@ double ChainLoss::evaluate(const Objective& o, const Chain& c, double weight, do
 }
 
 double ChainLoss::gold_edges(const Chain& c) {
-  const int P = c.edges->P;
+  const int64_t P = c.edges->P;
   double total = 0;
   for (int64_t t = 1; t < c.T; ++t)
     total += edge_scores(*c.edges, c.own, t, edge_)[static_cast<size_t>(c.gold[t - 1]) * P + c.gold[t]];
@@ -176,7 +176,7 @@ double ChainLoss::partial_loss(const Objective& o, const Chain& c, double weight
 // mu. NaN when the gold marginals need log space and were not computed there.
 double ChainLoss::gold_marginals(const Objective& o, const Chain& c, double* mu, double* moved,
                                  Numerics numerics) {
-  const int P = c.edges->P;
+  const int64_t P = c.edges->P;
   const bool log = o.loss == Loss::pointwise;
   pass_.log_partition(*c.edges, c.own, c.T, c.fill, numerics);
   pass_.marginals(1.0, mu, nullptr, kNowhere, false);
@@ -208,7 +208,7 @@ double ChainLoss::pointwise_loss(const Objective& o, const Chain& c, double weig
 // Each label conditioned on its gold neighbours: a soft maximum per position.
 double ChainLoss::neighbour_loss(const Objective& o, const Chain& c, double weight, double* node,
                                  const PairGradient& pairs) {
-  const int S = c.edges->S, P = c.edges->P;
+  const int64_t S = c.edges->S, P = c.edges->P;
   c.fill(node);
   add_neighbours(c, node);
   double loss = 0;
@@ -231,7 +231,7 @@ double ChainLoss::neighbour_loss(const Objective& o, const Chain& c, double weig
 
 // Scores of the steps from and to the gold neighbours.
 void ChainLoss::add_neighbours(const Chain& c, double* node) {
-  const int S = c.edges->S, P = c.edges->P;
+  const int64_t S = c.edges->S, P = c.edges->P;
   edge_.reserve(static_cast<size_t>(S) * P);
   for (int64_t t = 1; t < c.T; ++t) {
     const int64_t before = static_cast<int64_t>(c.gold[t - 1]) * P, after = c.gold[t];

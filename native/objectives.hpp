@@ -63,7 +63,7 @@ struct PairGradient {
   double* products;
   SequencePass::Sink matrix;
   // Amounts [n] for the cells first, first + step, … of step t's matrix [S, P].
-  std::function<void(int64_t t, int first, int step, int n, const double* amounts)> cells;
+  std::function<void(int64_t t, int64_t first, int64_t step, int64_t n, const double* amounts)> cells;
 };
 
 struct Chain {

@@ -51,12 +51,12 @@ void Arow::start(const double* weights) {
 
 void Arow::step(double loss, double c) {
   double spread = 0;
-  gradient_.each([&](size_t at, int n, const double* g) {
-    for (int k = 0; k < n; ++k) spread += variance_[at + k] * g[k] * g[k];
+  gradient_.each([&](size_t at, int64_t n, const double* g) {
+    for (int64_t k = 0; k < n; ++k) spread += variance_[at + k] * g[k] * g[k];
   });
   const double alpha = CANARY(MISTAKES, loss / (spread / (c * c) + gamma_));
-  gradient_.each([&](size_t at, int n, const double* g) {
-    for (int k = 0; k < n; ++k) {
+  gradient_.each([&](size_t at, int64_t n, const double* g) {
+    for (int64_t k = 0; k < n; ++k) {
       if (g[k] == 0) continue;
       change(at + k, -alpha * variance_[at + k] * g[k]);
       variance_[at + k] = 1 / (1 / variance_[at + k] + g[k] * g[k] / (c * c * gamma_));

@@ -100,7 +100,8 @@ void PackedFeatures::each_attribute(const Visit& visit) const {
 void PackedFeatures::check() const {
   const int64_t A = n_attributes(), F = n_features();
   if (S_ < 1 || S_ > 65535) refuse("between 1 and 65535 states are possible");
-  if (row_limit < 1 || row_limit < S_ / 8 || row_limit > std::max(2, S_)) refuse("the limit of rows");
+  if (row_limit < 1 || row_limit < S_ / 8 || row_limit > std::max<int64_t>(2, S_))
+    refuse("the limit of rows");
   if (static_cast<int64_t>(n.size()) != A) refuse("attributes");
   if (edge_n.size() != edge_attribute.size()) refuse("attributes of edges");
   for (size_t e = 0; e < edge_attribute.size(); ++e)
@@ -148,7 +149,7 @@ EdgeFeatures PackedFeatures::edge_features() const {
     if (edges == end) return;
     out.id[a] = static_cast<int32_t>(out.ptr.size()) - 1;
     for (int64_t j = edges; j < end; ++j) {
-      out.pair.push_back(static_cast<int32_t>(previous[at++]) * P_ + static_cast<int32_t>(label[j]));
+      out.pair.push_back(static_cast<uint32_t>(previous[at++] * P_ + label[j]));
       out.feature.push_back(static_cast<uint32_t>(j));
     }
     out.ptr.push_back(static_cast<int64_t>(out.pair.size()));

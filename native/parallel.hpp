@@ -1,47 +1,93 @@
 // Threads that live no longer than the call that needs them.
 //
-// run_team(n, work) calls work(thread) on n threads and waits; thread 0 is the caller. An exception
-// in any of them is rethrown here after all have ended. for_each_task hands out tasks 0 .. n_tasks-1
-// in turn. A Meeting is where a team's threads wait for one another, a Failure what ends their work early.
-// Nothing here decides in which order
-// numbers are added: callers sum fixed pieces in fixed order, so that one thread and many give the same bits.
+// run_team(n, start, work) runs work(thread, m) on m threads and waits; thread 0 is the caller. m is n, or
+// less where the system does not give so many threads (limits of processes or memory); start(m) is called
+// before any of them works. for_each_task hands out tasks 0 .. n_tasks-1 in turn. An exception in any thread
+// is rethrown here after all have ended. A Meeting is where a team's threads wait for one another, a Failure
+// what ends their work early. Nothing here decides in which order numbers are added: callers sum fixed pieces
+// in fixed order, so that one thread and many give the same bits.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "interruption.hpp"
 
 namespace fieldcraft {
 
 // Threads that are waited for on every way out (std::jthread is still missing from Apple's library).
-struct Team : std::vector<std::thread> {
+class Team {
+ public:
   ~Team() {
-    for (std::thread& thread : *this) thread.join();
+    for (std::thread& thread : threads_) thread.join();
   }
+
+  // Starts work(1) .. work(n_threads - 1), or as many as the system gives. Returns how many threads there are
+  // with the caller.
+  template <class Work>
+  int start(int n_threads, const Work& work) {
+    threads_.reserve(static_cast<size_t>(n_threads - 1));
+    try {
+      for (int t = 1; t < n_threads; ++t) threads_.emplace_back(work, t);
+    } catch (...) {  // std::system_error, std::bad_alloc: go on with those that there are
+    }
+    return 1 + static_cast<int>(threads_.size());
+  }
+
+ private:
+  std::vector<std::thread> threads_;
 };
 
-template <class Work>
-void run_team(int n_threads, const Work& work) {
-  if (n_threads <= 1) return work(0);
-  std::vector<std::exception_ptr> failures(static_cast<size_t>(n_threads));
-  const auto guarded = [&](int thread) {
+// What the threads of a team threw.
+class Failures {
+ public:
+  explicit Failures(int n_threads) : each_(static_cast<size_t>(n_threads)) {}
+
+  template <class Work>
+  bool guard(int thread, const Work& work) {
     try {
-      work(thread);
+      work();
+      return true;
     } catch (...) {
-      failures[static_cast<size_t>(thread)] = std::current_exception();
+      std::exception_ptr& failure = each_[static_cast<size_t>(thread)];
+      if (!failure) failure = std::current_exception();
+      return false;
     }
-  };
+  }
+  void rethrow() const {
+    for (const auto& failure : each_)
+      if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  std::vector<std::exception_ptr> each_;
+};
+
+// The threads start together, when it is known how many there are.
+template <class Start, class Work>
+void run_team(int n_threads, const Start& start, const Work& work) {
+  if (n_threads <= 1) return start(1), work(0, 1);
+  constexpr int kUnknown = 0, kNone = -1;
+  Failures failures(n_threads);
+  std::atomic<int> size{kUnknown};
   {
     Team team;
-    team.reserve(static_cast<size_t>(n_threads - 1));
-    for (int t = 1; t < n_threads; ++t) team.emplace_back(guarded, t);
-    guarded(0);
+    const int had = team.start(n_threads, [&](int thread) {
+      size.wait(kUnknown);
+      if (size != kNone) failures.guard(thread, [&] { work(thread, size); });
+    });
+    const bool ready = failures.guard(0, [&] { start(had); });
+    size = ready ? had : kNone;
+    size.notify_all();
+    if (ready) failures.guard(0, [&] { work(0, had); });
   }
-  for (const auto& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  failures.rethrow();
 }
 
 // Where the threads of a team wait for one another: for phases of some ten microseconds, after which a thread
@@ -105,13 +151,53 @@ class Failure {
   std::exception_ptr what_;
 };
 
+// How many threads have ended, for a caller that looks at its watch meanwhile.
+class Departures {
+ public:
+  void add() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++n_;
+    changed_.notify_one();
+  }
+  void wait_for(int n, Watch& watch) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!changed_.wait_for(lock, Watch::kPeriod, [&] { return n_ == n; })) {
+      lock.unlock();
+      watch.check();
+      lock.lock();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int n_ = 0;
+};
+
+// With a watch no task begins after it has ended the call.
 template <class Task>
-void for_each_task(int n_threads, size_t n_tasks, const Task& task) {
+void for_each_task(int n_threads, size_t n_tasks, const Task& task, Watch* watch = nullptr) {
   std::atomic<size_t> next{0};
+  const auto work = [&](int thread) {
+    for (size_t i = next.fetch_add(1); i < n_tasks; i = next.fetch_add(1)) {
+      if (watch != nullptr) watch->check();
+      task(i, thread);
+    }
+  };
   const int useful = static_cast<int>(std::min(static_cast<size_t>(std::max(n_threads, 1)), n_tasks));
-  run_team(useful, [&](int thread) {
-    for (size_t i = next.fetch_add(1); i < n_tasks; i = next.fetch_add(1)) task(i, thread);
-  });
+  if (useful <= 1) return work(0);
+  Failures failures(useful);
+  Departures ended;
+  {
+    Team team;
+    const int had = team.start(useful, [&](int thread) {
+      failures.guard(thread, [&] { work(thread); });
+      ended.add();
+    });
+    failures.guard(0, [&] { work(0); });
+    if (watch != nullptr) failures.guard(0, [&] { ended.wait_for(had - 1, *watch); });
+  }
+  failures.rethrow();
 }
 
 }  // namespace fieldcraft

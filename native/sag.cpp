@@ -124,8 +124,8 @@ void Sag::remember(int64_t i) {
   std::copy(now_.begin(), now_.end(), old);
   passes_.collect(i, change_.data(), gradient_);
   gradient_.multiply(mask_);
-  gradient_.each([&](size_t at, int n, const double* g) {
-    for (int k = 0; k < n; ++k) direction_[at + k] += g[k];
+  gradient_.each([&](size_t at, int64_t n, const double* g) {
+    for (int64_t k = 0; k < n; ++k) direction_[at + k] += g[k];
   });
 }
 
@@ -149,14 +149,14 @@ void Sag::search(int64_t i, double loss) {
 double Sag::loss_at(int64_t i, double step) {
   before_.resize(gradient_.n_touched());
   double* before = before_.data();
-  gradient_.each([&](size_t at, int n, const double* g) {
+  gradient_.each([&](size_t at, int64_t n, const double* g) {
     for (double* entry = &field_[at]; n > 0; --n) *before++ = *entry, *entry++ -= step * *g++;
   });
   struct PutBack {  // even where the evaluation fails
     Sag& sag;
     ~PutBack() {
       const double* before = sag.before_.data();
-      sag.gradient_.each([&](size_t at, int n, const double*) {
+      sag.gradient_.each([&](size_t at, int64_t n, const double*) {
         for (double* entry = &sag.field_[at]; n > 0; --n) *entry++ = *before++;
       });
     }

@@ -26,7 +26,7 @@ class Sag final : public Stochastic {
   // precision: of all weights, >= 0.
   Sag(Passes& passes, const uint8_t* mask, double precision, const std::vector<double>& mean);
 
-  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int S) {
+  static size_t bytes(int64_t n_tokens, int64_t n_sequences, int64_t S) {
     return 4 * (static_cast<size_t>(n_tokens) * S + static_cast<size_t>(n_sequences) * S * S) +
            40 * static_cast<size_t>(n_sequences);
   }

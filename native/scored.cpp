@@ -18,7 +18,7 @@ class ScoredPotentials::ScoredReader final : public Reader {
     if (own() != nullptr) source_->go_to(sequence);
   }
   void fill(double* node) override {
-    const int S = of_.S(), P = of_.P();
+    const int64_t S = of_.S(), P = of_.P();
     const double* from = of_.node_.data() + of_.offsets[sequence_] * S;
     for (int64_t t = 0; t < of_.length(sequence_); ++t, from += S, node += P) {
       std::copy_n(from, S, node);
@@ -33,10 +33,10 @@ class ScoredPotentials::ScoredReader final : public Reader {
   int64_t sequence_ = 0;
 };
 
-ScoredPotentials::ScoredPotentials(const Potentials& from, int n_threads)
+ScoredPotentials::ScoredPotentials(const Potentials& from, int n_threads, Watch& watch)
     : from_(from), node_(static_cast<size_t>(from.n_tokens()) * from.S()) {
   offsets = from.offsets;
-  node_scores(from, n_threads, node_.data());
+  node_scores(from, n_threads, watch, node_.data());
 }
 
 std::unique_ptr<Potentials::Reader> ScoredPotentials::reader() const {

@@ -16,9 +16,11 @@ namespace fieldcraft {
 class ScoredPotentials final : public Potentials {
  public:
   // `from` must outlive this.
-  ScoredPotentials(const Potentials& from, int n_threads);
+  ScoredPotentials(const Potentials& from, int n_threads, Watch& watch);
   std::unique_ptr<Reader> reader() const override;
   const Edges& edges() const override { return from_.edges(); }
+  double magnitude() const override { return from_.magnitude(); }
+  bool forbids() const override { return from_.forbids(); }
   int64_t n_bytes() const { return static_cast<int64_t>(node_.size() * sizeof(double)); }
 
  private:

@@ -76,9 +76,9 @@ struct WeightView {
 
 // Edge features that look at the input, by attribute.
 struct EdgeFeatures {
-  std::vector<int32_t> id;    // [A] number among the attributes with edge features, or -1; empty without any
-  std::vector<int64_t> ptr;   // [edge attributes + 1]
-  std::vector<int32_t> pair;  // y' * P + y
+  std::vector<int32_t> id;     // [A] number among the attributes with edge features, or -1; empty without any
+  std::vector<int64_t> ptr;    // [edge attributes + 1]
+  std::vector<uint32_t> pair;  // y' * P + y: 32 bits are enough for 65535 states
   std::vector<uint32_t> feature;
 
   bool empty() const { return ptr.empty(); }
@@ -88,8 +88,8 @@ class ScoringLayout {
  public:
   virtual ~ScoringLayout() = default;
 
-  int S() const { return S_; }
-  int P() const { return P_; }
+  int64_t S() const { return S_; }
+  int64_t P() const { return P_; }
   virtual int64_t n_features() const = 0;
   size_t n_pairs() const { return static_cast<size_t>(S_) * P_; }
   size_t pairs_at() const { return static_cast<size_t>(n_rows_) * P_; }
@@ -111,7 +111,7 @@ class ScoringLayout {
   ScoringLayout(ScoringLayout&&) = default;
   ScoringLayout& operator=(ScoringLayout&&) = default;
 
-  int S_, P_;
+  int64_t S_, P_;
   int64_t n_rows_;
 };
 
@@ -158,7 +158,7 @@ class ObservedEdges final : public OwnEdges {
       if (e < 0) continue;
       const double value = tokens_.values == nullptr ? 1.0 : tokens_.values[i];
       for (int64_t j = features_.ptr[e]; j < features_.ptr[e + 1]; ++j)
-        visit(features_.pair[j], features_.feature[j], value);
+        visit(int64_t{features_.pair[j]}, features_.feature[j], value);
     }
   }
 

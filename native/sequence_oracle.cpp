@@ -37,7 +37,7 @@ Chain SequenceOracle::chain(int64_t i, const WeightView& weights, double scale, 
 template <class Visit>
 void SequenceOracle::each_entry(int64_t t, const Visit& visit) {
   double* out = entries_ + layout_->entries_before(first_ + t) - layout_->entries_before(first_);
-  observed_.each_entry(t, [&](int32_t pair, uint32_t, double value) { visit(pair, value, *out++); });
+  observed_.each_entry(t, [&](int64_t pair, uint32_t, double value) { visit(pair, value, *out++); });
 }
 
 PairGradient SequenceOracle::into(PairSums& pairs, const Chain& chain) {
@@ -47,14 +47,14 @@ PairGradient SequenceOracle::into(PairSums& pairs, const Chain& chain) {
           [this](int64_t t, const double* matrix) {
             sums_->add(matrix);
             if (entries_ == nullptr) return;
-            each_entry(t, [&](int32_t pair, double value, double& out) { out += value * matrix[pair]; });
+            each_entry(t, [&](int64_t pair, double value, double& out) { out += value * matrix[pair]; });
           },
-          [this](int64_t t, int first, int step, int n, const double* amounts) {
+          [this](int64_t t, int64_t first, int64_t step, int64_t n, const double* amounts) {
             double* totals = sums_->totals();
-            for (int k = 0; k < n; ++k) totals[first + k * step] += amounts[k];
+            for (int64_t k = 0; k < n; ++k) totals[first + k * step] += amounts[k];
             if (entries_ == nullptr) return;
-            each_entry(t, [&](int32_t pair, double value, double& out) {
-              const int k = (pair - first) / step;
+            each_entry(t, [&](int64_t pair, double value, double& out) {
+              const int64_t k = (pair - first) / step;
               if (pair >= first && k < n && first + k * step == pair) out += value * amounts[k];
             });
           }};

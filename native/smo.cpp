@@ -83,10 +83,11 @@ bool Smo::step(int64_t i, double least) {
 // worst_ <- the labelling that violates the margin most, at scores_.
 void Smo::look(int64_t i) { worst_value_ = point_.worst(i, scores_, worst_); }
 
-double Smo::pass(const int64_t* order, int steps, bool looks) {
+double Smo::pass(const int64_t* order, int steps, bool looks, Watch& watch) {
   rebuild();
   double gap = 0;
   for (int64_t k = 0; k < point_.n_sequences(); ++k) {
+    watch.check();
     const int64_t i = order[k];
     if (point_.length(i) == 0 || point_.weight_of(i) == 0 || (!looks && kept_[i].size() < 2)) continue;
     point_.score(i, scores_);

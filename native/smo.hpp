@@ -29,12 +29,12 @@ class Smo final : public DualMethod {
 
   // One pass of visits in the order of `order` [N]; returns the sum of c_i gap_i, each as computed at its
   // visit.
-  double run(const int64_t* order, int steps) { return pass(order, steps, true); }
+  double run(const int64_t* order, int steps, Watch& watch) { return pass(order, steps, true, watch); }
 
   void explore(double tolerance);
   // One pass over the kept labellings; returns the sum of c_i (gap_i among them), each as computed at
   // its visit.
-  double polish(const int64_t* order, int steps) { return pass(order, steps, false); }
+  double polish(const int64_t* order, int steps, Watch& watch) { return pass(order, steps, false, watch); }
 
   // Recomputes the weights from the shares; passes begin with it.
   void rebuild();
@@ -55,7 +55,7 @@ class Smo final : public DualMethod {
     double share, cost, value;  // value: theta + cost at the weights of the visit
   };
   double term(int64_t i) const override;
-  double pass(const int64_t* order, int steps, bool looks);
+  double pass(const int64_t* order, int steps, bool looks, Watch& watch);
   void evaluate(int64_t i);
   void look(int64_t i);
   void keep_worst(int64_t i);

@@ -25,8 +25,8 @@ void SparseGradient::multiply(const Buffer& field) {
 
 double SparseGradient::square() const {
   double total = 0;
-  each([&](size_t, int n, const double* g) {
-    for (int k = 0; k < n; ++k) total += g[k] * g[k];
+  each([&](size_t, int64_t n, const double* g) {
+    for (int64_t k = 0; k < n; ++k) total += g[k] * g[k];
   });
   return total;
 }

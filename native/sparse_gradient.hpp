@@ -50,7 +50,7 @@ class SparseGradient {
   void each(const Visit& visit) const {
     for (size_t k = 0; k < wides_.size(); ++k)
       visit(static_cast<size_t>(wides_[k]) * width_, width_, wide_sums_.data() + k * width_);
-    if (has_shared_) visit(shared_at(), static_cast<int>(shared_.size()), shared_.data());
+    if (has_shared_) visit(shared_at(), static_cast<int64_t>(shared_.size()), shared_.data());
     for (size_t k = 0; k < singles_.size(); ++k) visit(single_at() + singles_[k], 1, single_sums_.data() + k);
   }
 
@@ -61,13 +61,13 @@ class SparseGradient {
   // Stretches by number, for what is kept once per stretch.
   struct Stretch {
     size_t at;
-    int n;
+    int64_t n;
   };
   size_t n_stretches() const { return wide_slot_.size() + 1 + slot_.size(); }
   Stretch stretch(size_t number) const {
     const size_t n_wide = wide_slot_.size();
     if (number < n_wide) return {number * width_, width_};
-    if (number == n_wide) return {shared_at(), static_cast<int>(shared_.size())};
+    if (number == n_wide) return {shared_at(), static_cast<int64_t>(shared_.size())};
     return {single_at() + number - n_wide - 1, 1};
   }
   template <class Visit>

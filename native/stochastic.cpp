@@ -10,6 +10,7 @@ namespace fieldcraft {
 namespace {
 
 constexpr double kSmallScale = 1e-9;
+constexpr int64_t kUnwatched = 16;  // sequences between two looks at the watch
 
 bool all_equal(const std::vector<double>& x) {
   return std::all_of(x.begin(), x.end(), [&](double value) { return value == x[0]; });
@@ -47,22 +48,28 @@ void Stochastic::start(const double* weights) {
   time_ = theta_ = total_ = shrunk_ = 0, scale_ = 1;
 }
 
-double Stochastic::run(const int64_t* order, int64_t n) {
+double Stochastic::run(const int64_t* order, int64_t n, Watch& watch) {
   const std::unique_lock<std::mutex> alone = begin_pass();
   double total = 0;
-  for (int64_t k = 0; k < n; ++k) total += visit(draw(k, order));
+  for (int64_t k = 0; k < n; ++k) {
+    if (k % kUnwatched == 0) watch.check();
+    total += visit(draw(k, order));
+  }
   finish();
   return total;
 }
 
-double Stochastic::loss(const int64_t* order, int64_t n) {
+double Stochastic::loss(const int64_t* order, int64_t n, Watch& watch) {
   const std::unique_lock<std::mutex> alone = begin_pass();
   std::vector<double> now(passes_.n_features());
   weights(now.data());
   Buffer field(field_.size());
   passes_.spread(now.data(), field.data());
   double total = 0;
-  for (int64_t k = 0; k < n; ++k) total += passes_.evaluate(order[k], field.data(), 1);
+  for (int64_t k = 0; k < n; ++k) {
+    if (k % kUnwatched == 0) watch.check();
+    total += passes_.evaluate(order[k], field.data(), 1);
+  }
   return total;
 }
 
@@ -80,10 +87,10 @@ void Stochastic::end_step() {
 }
 
 void Stochastic::add(double factor) {
-  gradient_.each([&](size_t at, int n, const double* g) {
-    for (int k = 0; k < n; ++k) field_[at + k] += factor * g[k];
+  gradient_.each([&](size_t at, int64_t n, const double* g) {
+    for (int64_t k = 0; k < n; ++k) field_[at + k] += factor * g[k];
     if (!averages()) return;
-    for (int k = 0; k < n; ++k) sum_[at + k] -= theta_ * (factor * g[k]);
+    for (int64_t k = 0; k < n; ++k) sum_[at + k] -= theta_ * (factor * g[k]);
   });
 }
 
@@ -131,8 +138,8 @@ void Descent::count_sequences() {
   share_ = Buffer::zeros(field_.size());
   for (int64_t i = 0; i < passes_.n_sequences(); ++i) {
     passes_.touch(i, gradient_);
-    gradient_.each([&](size_t at, int n, const double*) {
-      for (int k = 0; k < n; ++k) share_[at + k] += 1;
+    gradient_.each([&](size_t at, int64_t n, const double*) {
+      for (int64_t k = 0; k < n; ++k) share_[at + k] += 1;
     });
   }
   for (size_t k = 0; k < share_.size(); ++k) share_[k] = share_[k] > 0 ? 1 / share_[k] : 0;
@@ -167,13 +174,13 @@ double Descent::visit(int64_t sequence) {
 void Descent::move(double rate) {
   if (options_.hold) {
     n_held_ += gradient_.square() > 0;  // a mistake that no feature sees is no step
-    return gradient_.each([&](size_t at, int n, const double* g) {
-      for (int k = 0; k < n; ++k) held_[at + k] -= g[k];
+    return gradient_.each([&](size_t at, int64_t n, const double* g) {
+      for (int64_t k = 0; k < n; ++k) held_[at + k] -= g[k];
     });
   }
   if (!options_.adaptive && share_.size() == 0 && !has_l1()) return add(-rate / scale_);
-  gradient_.each([&](size_t at, int n, const double* g) {
-    for (int k = 0; k < n; ++k) {
+  gradient_.each([&](size_t at, int64_t n, const double* g) {
+    for (int64_t k = 0; k < n; ++k) {
       if (g[k] == 0 && share_.size() == 0) continue;  // absolute values catch up later
       double h = rate;
       if (options_.adaptive) {

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "interruption.hpp"
 #include "passes.hpp"
 
 namespace fieldcraft {
@@ -43,9 +44,9 @@ class Stochastic {
   Stochastic(const Stochastic&) = delete;  // fields_ and numbers_ point to members
 
   // One pass; returns the sum of the losses, each as computed at its visit.
-  double run(const int64_t* order, int64_t n);
+  double run(const int64_t* order, int64_t n, Watch& watch);
   // The sum of the losses at the weights as they are, the average if there is one.
-  double loss(const int64_t* order, int64_t n);
+  double loss(const int64_t* order, int64_t n, Watch& watch);
 
   // Starts again at weights [n_features].
   virtual void start(const double* weights);

@@ -47,8 +47,8 @@ struct ChainProblem::Sweep {
   Buffer dense_gradient;
   Buffer node[2], entries[2];  // gradients [round tokens, P], [round entries]
   std::vector<Lane> lanes;
-  std::vector<std::atomic<int>> next;  // [rounds] lane to hand out
-  std::barrier<> all_here;
+  std::vector<std::atomic<int>> next;      // [rounds] lane to hand out
+  std::optional<std::barrier<>> all_here;  // of the threads of an evaluation
   std::optional<Failure> failure;
 
   Sweep(const TrainingLayout& layout, size_t n_rounds, size_t round_nodes, size_t round_entries)
@@ -56,8 +56,7 @@ struct ChainProblem::Sweep {
         dense_gradient(layout.dense_size()),
         node{Buffer(round_nodes), Buffer(round_nodes)},
         entries{Buffer(round_entries), Buffer(round_entries)},
-        next(n_rounds),
-        all_here(layout.n_threads()) {
+        next(n_rounds) {
     lanes.reserve(kLanes);
     for (int k = 0; k < kLanes; ++k) lanes.emplace_back(layout);
   }
@@ -170,25 +169,29 @@ void ChainProblem::run_grouped(Lane& lane, int64_t begin, int64_t end, double* m
   }
 }
 
-// Phase two of a round: each thread adds the gradients to the weights that it owns.
-void ChainProblem::sweep_rounds(int thread) {
+// Phase two of a round: each thread adds the gradients to the weights that it owns. If there are fewer
+// threads than owners, a thread serves several of them.
+void ChainProblem::sweep_rounds(int thread, int n_threads, Watch& watch) {
   Sweep& sweep = *sweep_;
   for (size_t r = 0; r < rounds_.size(); ++r) {
     const int slot = r & 1;
     sweep.failure->guard([&] {
+      if (!sweep.failure->happened()) watch.check();
       for (int lane = sweep.next[r]++; lane < kLanes && !sweep.failure->happened(); lane = sweep.next[r]++)
         run_lane(rounds_[r], lane, slot);
     });
-    sweep.all_here.arrive_and_wait();
+    sweep.all_here->arrive_and_wait();
     if (sweep.failure->happened()) continue;  // to the last barrier, so that no thread waits for ever
-    layout_.scatter(layout_.first(rounds_[r].lanes[0]), layout_.first(rounds_[r].lanes[kLanes]),
-                    sweep.node[slot].data(), sweep.entries[slot].data(), thread, sweep.dense_gradient.data(),
-                    sweep.gradient);
+    for (int owner = thread; owner < layout_.n_threads(); owner += n_threads)
+      layout_.scatter(layout_.first(rounds_[r].lanes[0]), layout_.first(rounds_[r].lanes[kLanes]),
+                      sweep.node[slot].data(), sweep.entries[slot].data(), owner, sweep.dense_gradient.data(),
+                      sweep.gradient);
   }
 }
 
 // One sweep over the corpus at `weights`.
-void ChainProblem::run(Mode mode, const double* weights, double* gradient, double* per_sequence) {
+void ChainProblem::run(Mode mode, const double* weights, double* gradient, double* per_sequence,
+                       Watch& watch) {
   Sweep& sweep = *sweep_;
   sweep.mode = mode, sweep.gradient = gradient, sweep.per_sequence = per_sequence;
   sweep.failure.emplace();
@@ -197,7 +200,9 @@ void ChainProblem::run(Mode mode, const double* weights, double* gradient, doubl
   sweep.dense_gradient.fill_zero();
   std::fill_n(gradient, n_features(), 0.0);
   for (Lane& lane : sweep.lanes) lane.pairs.clear();
-  run_team(layout_.n_threads(), [&](int thread) { sweep_rounds(thread); });
+  run_team(
+      layout_.n_threads(), [&](int n) { sweep.all_here.emplace(n); },
+      [&](int thread, int n) { sweep_rounds(thread, n, watch); });
   sweep.failure->rethrow();
   double* pairs = sweep.dense_gradient.data() + layout_.pairs_at();
   for (size_t k = 0; k < layout_.n_pairs(); ++k)
@@ -205,11 +210,11 @@ void ChainProblem::run(Mode mode, const double* weights, double* gradient, doubl
   layout_.collect(sweep.dense_gradient.data(), gradient);
 }
 
-double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence) {
+double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch) {
   std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
   double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
   sweep_->gold = fused_ ? nullptr : gold_.data();
-  run(fused_ ? Mode::likelihood : Mode::loss, weights, gradient, values);
+  run(fused_ ? Mode::likelihood : Mode::loss, weights, gradient, values, watch);
   CompensatedSum value;  // the terms are large: their rounding errors would hide small steps
   for (int64_t i = 0; i < n_sequences(); ++i) value.add(fused_ ? weight_of(i) * values[i] : values[i]);
   if (!fused_) return value.total();

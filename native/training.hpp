@@ -43,8 +43,8 @@ class ChainProblem {
   }
 
   // gradient [n_features] is overwritten; per_sequence [N] (log Z or losses) may be null. Returns the value.
-  // One evaluation at a time.
-  double evaluate(const double* weights, double* gradient, double* per_sequence);
+  // One evaluation at a time; what an interrupted one leaves in the arrays means nothing.
+  double evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch);
 
   bool needs_tokens() const { return layout_.needs_tokens(); }
   int64_t n_features() const { return layout_.n_features(); }
@@ -61,6 +61,11 @@ class ChainProblem {
     return sequence_weights_.empty() ? 1.0 : sequence_weights_[sequence];
   }
   size_t bytes() const { return layout_.bytes() + empirical_.size() * 8; }  // between calls
+  // Memory that matrices of label pairs take during an evaluation: sums of the lanes, weights, gradient and
+  // edges.
+  static size_t matrix_bytes(int64_t S) {
+    return (kLanes + 3) * 8 * static_cast<size_t>(S) * padded(S) + Edges::bytes(S) + 4 * S * S;
+  }
 
  private:
   static constexpr int kLanes = 16;
@@ -72,8 +77,8 @@ class ChainProblem {
   enum class Mode { likelihood, loss };
 
   void cut_rounds();  // and makes the sweep
-  void run(Mode mode, const double* weights, double* gradient, double* per_sequence);
-  void sweep_rounds(int thread);
+  void run(Mode mode, const double* weights, double* gradient, double* per_sequence, Watch& watch);
+  void sweep_rounds(int thread, int n_threads, Watch& watch);
   void run_lane(const Round& round, int lane, int slot);
   void run_grouped(Lane& lane, int64_t begin, int64_t end, double* marginals, int64_t first_token);
 

@@ -61,11 +61,11 @@ TrainingLayout::TrainingLayout(const FeatureColumns& f, int n_states, const Enco
       offsets_(tokens.offsets, tokens.offsets + tokens.n_sequences + 1) {
   if (S_ > 65535) throw std::invalid_argument("more than 65535 states");
   if (f.n_features > 0xfffffff0ll) throw std::invalid_argument("more than 2^32 features");
-  pair_feature_.assign(static_cast<size_t>(S_) * S_, -1);
+  pair_feature_.assign(static_cast<size_t>(S_) * S_, kNoFeature);
   for (int64_t i = 0; i < f.n_features; ++i)
     if (f.attribute[i] < 0) {
       if (f.previous[i] < 0) throw std::invalid_argument("a feature needs an attribute or a previous label");
-      pair_feature_[static_cast<size_t>(f.previous[i]) * S_ + f.label[i]] = static_cast<int32_t>(i);
+      pair_feature_[static_cast<size_t>(f.previous[i]) * S_ + f.label[i]] = static_cast<uint32_t>(i);
     }
   place_nodes(f, frequencies(tokens, f.n_attributes).data());
   place_edges(f);
@@ -121,7 +121,7 @@ void TrainingLayout::place_edges(const FeatureColumns& f) {
     if (ptr[a] == ptr[a + 1]) continue;
     edge_.id[a] = static_cast<int32_t>(edge_.ptr.size()) - 1;
     for (int64_t j = ptr[a]; j < ptr[a + 1]; ++j) {
-      edge_.pair.push_back(f.previous[ids[j]] * P_ + f.label[ids[j]]);
+      edge_.pair.push_back(static_cast<uint32_t>(f.previous[ids[j]] * P_ + f.label[ids[j]]));
       edge_.feature.push_back(ids[j]);
     }
     edge_.ptr.push_back(static_cast<int64_t>(edge_.pair.size()));
@@ -250,7 +250,7 @@ template <class Visit>
 void TrainingLayout::each_pair(const Visit& visit) const {
   for (int x = 0; x < S_; ++x)
     for (int y = 0; y < S_; ++y)
-      if (const int32_t f = pair_feature_[static_cast<size_t>(x) * S_ + y]; f >= 0) visit(x * P_ + y, f);
+      if (const uint32_t f = pair_feature_[x * S_ + y]; f != kNoFeature) visit(x * P_ + y, f);
 }
 
 void TrainingLayout::expand(const double* weights, double* dense) const {
@@ -263,7 +263,7 @@ void TrainingLayout::expand(const double* weights, double* dense) const {
   });
   double* pairs = dense + pairs_at();
   std::fill_n(pairs, n_pairs(), 0.0);
-  each_pair([&](int cell, int32_t f) { pairs[cell] = weights[f]; });
+  each_pair([&](int64_t cell, uint32_t f) { pairs[cell] = weights[f]; });
 }
 
 void TrainingLayout::collect(const double* dense, double* weights) const {
@@ -272,7 +272,7 @@ void TrainingLayout::collect(const double* dense, double* weights) const {
       for (int64_t j = row_ptr_[r]; j < row_ptr_[r + 1]; ++j)
         weights[row_feature_[j]] = dense[r * P_ + row_label_[j]];
   });
-  each_pair([&](int cell, int32_t f) { weights[f] = dense[pairs_at() + cell]; });
+  each_pair([&](int64_t cell, uint32_t f) { weights[f] = dense[pairs_at() + cell]; });
 }
 
 void TrainingLayout::spread(const double* values, double* field) const {
@@ -317,7 +317,7 @@ void TrainingLayout::count(int64_t i, const int32_t* gold, double weight, double
   if (!needs_tokens()) return;
   ObservedEdges observed_edges = observed();
   for (int64_t t = 1; t < T; ++t)
-    observed_edges.each_entry(first(i) + t, [&](int32_t pair, uint32_t f, double value) {
+    observed_edges.each_entry(first(i) + t, [&](int64_t pair, uint32_t f, double value) {
       if (pair == gold[t - 1] * P_ + gold[t]) each[f] += weight * value;
     });
 }

@@ -73,7 +73,7 @@ class TrainingLayout final : public ScoringLayout {
 
   // An empty gradient, for fields of this layout.
   SparseGradient sparse_gradient() const {
-    return {static_cast<size_t>(n_rows_), P_, n_pairs(), static_cast<size_t>(n_features_)};
+    return {static_cast<size_t>(n_rows_), static_cast<int>(P_), n_pairs(), static_cast<size_t>(n_features_)};
   }
   // out <- the sequence's gradient per weight; without `all`, parts with gradient 0 are left out.
   void collect(int64_t i, const SequenceParts& parts, bool all, SparseGradient& out) const;
@@ -104,7 +104,8 @@ class TrainingLayout final : public ScoringLayout {
   std::vector<uint32_t> splits_;    // [tokens, n_threads - 1, 2] where each owner's classes begin in a token
   std::vector<int64_t> entry_ptr_;  // [tokens + 1] edge entries before each token; empty without any
 
-  std::vector<int32_t> pair_feature_;  // [S * S] feature of the pair without attribute, or -1
+  static constexpr uint32_t kNoFeature = 0xffffffffu;
+  std::vector<uint32_t> pair_feature_;  // [S * S] feature of the pair without attribute, or kNoFeature
   EdgeFeatures edge_;
   std::vector<int64_t> row_ptr_;  // [n_rows + 1]
   std::vector<uint32_t> row_feature_;

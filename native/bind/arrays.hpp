@@ -2,6 +2,11 @@
 //
 // In: contiguous, read-only views of exactly the stated type (Python converts first). Out: NumPy
 // arrays that own a moved std::vector.
+//
+// Another thread of the caller may write to an array at any time, also while the interpreter lock is held
+// here. Numbers that only enter arithmetic are read in place all the same. What serves as an index and comes
+// from a caller is copied first (vector_of), and the copy is checked and used; the arrays of Tokens, Columns
+// and LinearMap, which the package builds for itself and hands out to nobody, are checked and read in place.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -91,27 +96,41 @@ auto unlocked(const Work& work) {
   return work();
 }
 
-// Offsets of a ragged batch: start at 0, never decrease, end at `total`.
-inline void check_offsets(const In1<int64_t>& offsets, int64_t total, const char* name) {
-  const int64_t* at = offsets.data();
-  const size_t n = offsets.shape(0);
+// Offsets [n] of a ragged batch: start at 0, never decrease, end at `total`.
+inline void check_offsets(const int64_t* at, size_t n, int64_t total, const char* name) {
   require(n >= 1 && at[0] == 0, name, " must start with 0");
   for (size_t i = 1; i < n; ++i) require(at[i] >= at[i - 1], name, " must not fall (at ", i, ")");
   require(at[n - 1] == total, name, " end at ", at[n - 1], ", the data has ", total);
 }
+inline void check_offsets(const In1<int64_t>& offsets, int64_t total, const char* name) {
+  check_offsets(offsets.data(), offsets.shape(0), total, name);
+}
 
-inline void check_range(const In1<int32_t>& ids, int64_t low, int64_t high, const char* name) {
-  const int32_t* id = ids.data();
-  for (size_t i = 0; i < ids.shape(0); ++i)
+inline void check_range(const int32_t* id, size_t n, int64_t low, int64_t high, const char* name) {
+  for (size_t i = 0; i < n; ++i)
     require(id[i] >= low && id[i] < high, name, "[", i, "] is ", id[i], ", must be in ", low, " .. ",
             high - 1);
 }
+inline void check_range(const In1<int32_t>& ids, int64_t low, int64_t high, const char* name) {
+  check_range(ids.data(), ids.shape(0), low, high, name);
+}
 
-// One label in 0 .. n_states - 1 for each of the tokens.
-inline void check_labels(const In1<int32_t>& labels, int64_t n_tokens, int64_t n_states) {
-  require(labels.shape(0) == static_cast<size_t>(n_tokens), "labels have shape (", labels.shape(0),
+// A copy of one label in 0 .. n_states - 1 for each of the tokens.
+inline std::vector<int32_t> checked_labels(const In1<int32_t>& given, int64_t n_tokens, int64_t n_states) {
+  require(given.shape(0) == static_cast<size_t>(n_tokens), "labels have shape (", given.shape(0),
           ",), expected (", n_tokens, ",): one label per token is needed");
-  check_range(labels, 0, n_states, "labels");
+  std::vector<int32_t> labels = vector_of(given);
+  check_range(labels.data(), labels.size(), 0, n_states, "labels");
+  return labels;
+}
+
+// A copy of numbers of sequences, each in 0 .. n_sequences - 1.
+inline std::vector<int64_t> checked_order(const In1<int64_t>& given, int64_t n_sequences,
+                                          const char* what = "the order") {
+  std::vector<int64_t> order = vector_of(given);
+  for (const int64_t i : order)
+    require(i >= 0 && i < n_sequences, what, " names sequence ", i, ", there are 0 .. ", n_sequences - 1);
+  return order;
 }
 
 }  // namespace fieldcraft::bind

@@ -75,9 +75,9 @@ class AttributeTable {
   // The same with some names only, in the order of `ids`.
   AttributeTable keep(In1<int64_t> ids) const {
     AttributeTable out(hash_size_);
-    for (size_t i = 0; i < ids.shape(0); ++i) {
-      require(ids(i) >= 0 && ids(i) < static_cast<int64_t>(table_.size()), "ids out of range");
-      out.table_.intern(table_.key(static_cast<size_t>(ids(i))));
+    for (const int64_t id : vector_of(ids)) {
+      require(id >= 0 && id < static_cast<int64_t>(table_.size()), "ids out of range");
+      out.table_.intern(table_.key(static_cast<size_t>(id)));
     }
     return out;
   }

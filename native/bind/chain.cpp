@@ -7,6 +7,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
+#include "bind/watched.hpp"
 #include "feature_selection.hpp"
 #include "potentials.hpp"
 #include "queries.hpp"
@@ -22,12 +23,25 @@ Numerics numerics_of(const std::string& name) {
   return Numerics::log;
 }
 
-void check_scores(const double* scores, size_t n, size_t width, const char* what) {
-  const auto wrong =
-      std::find_if(scores, scores + n, [](double score) { return std::isnan(score) || score == INFINITY; });
-  if (wrong != scores + n)
-    require(false, what, " potentials contain ", *wrong, " at row ",
-            width == 0 ? 0 : (wrong - scores) / width, "; they must be finite or -inf");
+// The largest finite absolute value of scores [n, width], which must be finite or -inf.
+double checked_scores(const double* scores, size_t n, size_t width, const char* what) {
+  const double most = largest(scores, n * width, true);
+  if (std::isfinite(most)) return most;
+  const auto wrong = std::find_if(scores, scores + n * width,
+                                  [](double score) { return std::isnan(score) || score == INFINITY; });
+  require(wrong == scores + n * width, what, " potentials contain ", *wrong, " at row ",
+          (wrong - scores) / width, "; they must be finite or -inf");
+  return most;
+}
+
+// The same for edges, which may belong to tokens: those of first tokens do not count.
+double checked_edges(const double* scores, bool per_token, const std::vector<int64_t>& offsets, size_t S) {
+  if (!per_token) return checked_scores(scores, S, S, "edge");
+  double most = 0;
+  for (size_t i = 0; i + 1 < offsets.size(); ++i)
+    for (int64_t t = offsets[i] + 1; t < offsets[i + 1]; ++t)
+      most = std::max(most, checked_scores(scores + t * S * S, 1, S * S, "edge"));
+  return most;
 }
 
 // Arrays stay alive as long as the object: see keep_alive below.
@@ -38,17 +52,12 @@ ArrayPotentials* from_arrays(In2<double> node, In1<double> edge, bool per_token,
   require(starts.shape(0) == S && stops.shape(0) == S, "starts and stops must have one entry per state");
   const size_t wanted = per_token ? tokens * S * S : S * S;
   require(edge.shape(0) == wanted, "edge potentials have ", edge.shape(0), " entries, expected ", wanted);
-  check_offsets(offsets, static_cast<int64_t>(tokens), "offsets");
-  check_scores(node.data(), tokens * S, S, "node");
-  const bool skip_first = per_token && tokens > 0;
-  std::vector<uint8_t> first(skip_first ? tokens : 0, 0);
-  for (size_t i = 0; skip_first && i + 1 < offsets.shape(0); ++i)
-    if (offsets(i) < offsets(i + 1)) first[offsets(i)] = 1;
-  if (!per_token) check_scores(edge.data(), wanted, S, "edge");
-  for (size_t t = 0; t < first.size(); ++t)
-    if (!first[t]) check_scores(edge.data() + t * S * S, S * S, 0, "edge");
-  return new ArrayPotentials(node.data(), edge.data(), per_token, vector_of(offsets), vector_of(starts),
-                             vector_of(stops));
+  std::vector<int64_t> cuts = vector_of(offsets);
+  check_offsets(cuts.data(), cuts.size(), static_cast<int64_t>(tokens), "offsets");
+  const double most = std::max(checked_scores(node.data(), tokens, S, "node"),
+                               checked_edges(edge.data(), per_token, cuts, S));
+  return new ArrayPotentials(node.data(), edge.data(), per_token, std::move(cuts), vector_of(starts),
+                             vector_of(stops), most);
 }
 
 using Numbers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // uint8 or uint16
@@ -100,33 +109,34 @@ ChainModel* make_model(int n_states, int row_limit, int64_t n_pairs, int64_t n_r
 }
 
 ModelPotentials* from_model(const ChainModel& model, const Tokens& tokens) {
-  return new ModelPotentials(model, tokens.checked(model.features.n_attributes()));
+  return new ModelPotentials(model, tokens.checked(model.features.n_attributes()), tokens.reach());
 }
 
 ScoredPotentials* from_potentials(const Potentials& from, int n_jobs) {
-  return unlocked([&] { return new ScoredPotentials(from, n_jobs); });
+  return watched([&](Watch& watch) { return new ScoredPotentials(from, n_jobs, watch); });
 }
 
-// The array [N] that query(out) fills.
+// The array [N] that query(watch, out) fills.
 template <class Query>
 nb::object per_sequence(const Potentials& from, const Query& query) {
   std::vector<double> out(from.n_sequences());
-  unlocked([&] { query(out.data()); });
+  watched([&](Watch& watch) { query(watch, out.data()); });
   return give(std::move(out));
 }
 
-// The array [tokens, S] that query(out) fills.
+// The array [tokens, S] that query(watch, out) fills.
 template <class Query>
 nb::object per_state(const Potentials& from, const Query& query) {
   const size_t S = from.S(), tokens = from.n_tokens();
   std::vector<double> out(tokens * S);
-  unlocked([&] { query(out.data()); });
+  watched([&](Watch& watch) { query(watch, out.data()); });
   return give(std::move(out), {tokens, S});
 }
 
 nb::object py_log_partition(const Potentials& from, const std::string& numerics, int n_jobs) {
   const Numerics how = numerics_of(numerics);
-  return per_sequence(from, [&](double* out) { log_partitions(from, how, n_jobs, out); });
+  return per_sequence(from,
+                      [&](Watch& watch, double* out) { log_partitions(from, how, n_jobs, watch, out); });
 }
 
 nb::tuple py_marginals(const Potentials& from, const std::string& numerics, const std::string& edge,
@@ -138,13 +148,15 @@ nb::tuple py_marginals(const Potentials& from, const std::string& numerics, cons
   const size_t rows = output == EdgeOutput::rows ? tokens : output == EdgeOutput::totals ? 1 : 0;
   std::vector<double> node(tokens * S), pairs(rows * S * S, 0.0), log_z(from.n_sequences());
   const Numerics how = numerics_of(numerics);
-  unlocked([&] { marginals(from, how, n_jobs, output, node.data(), pairs.data(), log_z.data()); });
+  watched([&](Watch& watch) {
+    marginals(from, how, n_jobs, watch, output, node.data(), pairs.data(), log_z.data());
+  });
   return nb::make_tuple(give(std::move(node), {tokens, S}), give(std::move(pairs), {rows, S * S}),
                         give(std::move(log_z)));
 }
 
 nb::object py_log_marginals(const Potentials& from, int n_jobs) {
-  return per_state(from, [&](double* out) { log_marginals(from, n_jobs, out); });
+  return per_state(from, [&](Watch& watch, double* out) { log_marginals(from, n_jobs, watch, out); });
 }
 
 nb::tuple py_covariance(const Potentials& from, In2<double> moved, int n_jobs) {
@@ -152,29 +164,30 @@ nb::tuple py_covariance(const Potentials& from, In2<double> moved, int n_jobs) {
   require(moved.shape(0) == tokens && moved.shape(1) == S, "moved has shape (", moved.shape(0), ", ",
           moved.shape(1), "), expected (", tokens, ", ", S, ")");
   std::vector<double> node(tokens * S), edge(tokens * S * S, 0.0);
-  unlocked([&] { covariances(from, moved.data(), n_jobs, node.data(), edge.data()); });
+  watched([&](Watch& watch) { covariances(from, moved.data(), n_jobs, watch, node.data(), edge.data()); });
   return nb::make_tuple(give(std::move(node), {tokens, S}), give(std::move(edge), {tokens, S * S}));
 }
 
 nb::tuple py_argmax(const Potentials& from, int n_jobs) {
   std::vector<int32_t> states(from.n_tokens());
   std::vector<double> scores(from.n_sequences());
-  unlocked([&] { argmax(from, n_jobs, states.data(), scores.data()); });
+  watched([&](Watch& watch) { argmax(from, n_jobs, watch, states.data(), scores.data()); });
   return give_all(std::move(states), std::move(scores));
 }
 
 nb::object py_score(const Potentials& from, In1<int32_t> states, int n_jobs) {
-  check_labels(states, from.n_tokens(), from.S());
-  return per_sequence(from, [&](double* out) { score_labels(from, n_jobs, states.data(), out); });
+  const std::vector<int32_t> own = checked_labels(states, from.n_tokens(), from.S());
+  return per_sequence(from,
+                      [&](Watch& watch, double* out) { score_labels(from, n_jobs, watch, own.data(), out); });
 }
 
 nb::object py_entropy(const Potentials& from, int n_jobs) {
-  return per_sequence(from, [&](double* out) { entropies(from, n_jobs, out); });
+  return per_sequence(from, [&](Watch& watch, double* out) { entropies(from, n_jobs, watch, out); });
 }
 
 nb::list py_k_best(const Potentials& from, int k, int n_jobs) {
   require(k >= 1, "k must be at least 1, got ", k);
-  std::vector<Ranked> all = unlocked([&] { return k_best_of(from, k, n_jobs); });
+  std::vector<Ranked> all = watched([&](Watch& watch) { return k_best_of(from, k, n_jobs, watch); });
   nb::list out;
   for (int64_t i = 0; i < from.n_sequences(); ++i) {
     const size_t n = all[i].scores.size(), T = from.length(i);
@@ -185,29 +198,29 @@ nb::list py_k_best(const Potentials& from, int k, int n_jobs) {
 
 nb::list py_sample(const Potentials& from, int n, uint64_t seed, int64_t first, int n_jobs) {
   require(n >= 0, "the number of samples must not be negative");
-  auto all = unlocked([&] { return samples(from, n, seed, first, n_jobs); });
+  auto all = watched([&](Watch& watch) { return samples(from, n, seed, first, n_jobs, watch); });
   nb::list out;
   for (int64_t i = 0; i < from.n_sequences(); ++i)
     out.append(give(std::move(all[i]), {static_cast<size_t>(n), static_cast<size_t>(from.length(i))}));
   return out;
 }
 
-nb::object py_windows(const Potentials& from, In1<int64_t> sequence, In1<int64_t> first, In1<int64_t> ptr,
+nb::object py_windows(const Potentials& from, In1<int64_t> sequences, In1<int64_t> firsts, In1<int64_t> ptrs,
                       In2<uint8_t> allowed, int n_jobs) {
-  const size_t n = sequence.shape(0);
-  require(first.shape(0) == n && ptr.shape(0) == n + 1,
-          "windows need one first position and one extent each");
-  check_offsets(ptr, static_cast<int64_t>(allowed.shape(0)), "window offsets");
+  const std::vector<int64_t> sequence = checked_order(sequences, from.n_sequences(), "a window");
+  const std::vector<int64_t> first = vector_of(firsts), ptr = vector_of(ptrs);
+  const size_t n = sequence.size();
+  require(first.size() == n && ptr.size() == n + 1, "windows need one first position and one extent each");
+  check_offsets(ptr.data(), ptr.size(), static_cast<int64_t>(allowed.shape(0)), "window offsets");
   require(allowed.shape(1) == static_cast<size_t>(from.S()), "allowed needs one column per state");
   for (size_t r = 0; r < n; ++r) {
-    require(sequence(r) >= 0 && sequence(r) < from.n_sequences(),
-            "a window names a sequence that is not there");
-    require(first(r) >= 0 && first(r) + ptr(r + 1) - ptr(r) <= from.length(sequence(r)),
-            "a window reaches beyond its sequence");
+    const int64_t length = from.length(sequence[r]), extent = ptr[r + 1] - ptr[r];
+    require(first[r] >= 0 && first[r] <= length && extent <= length - first[r], "window ", r,
+            " reaches beyond its sequence: ", extent, " positions from ", first[r], " on, of ", length);
   }
   const Windows windows{static_cast<int64_t>(n), sequence.data(), first.data(), ptr.data(), allowed.data()};
   std::vector<double> probability(n);
-  unlocked([&] { window_probabilities(from, windows, n_jobs, probability.data()); });
+  watched([&](Watch& watch) { window_probabilities(from, windows, n_jobs, watch, probability.data()); });
   return give(std::move(probability));
 }
 
@@ -225,7 +238,7 @@ nb::tuple py_likely(const Potentials& from, const Tokens& tokens, In1<uint8_t> o
 }
 
 nb::object py_node_scores(const Potentials& from) {
-  return per_state(from, [&](double* out) { node_scores(from, 1, out); });
+  return per_state(from, [&](Watch& watch, double* out) { node_scores(from, 1, watch, out); });
 }
 
 // Edge scores: [1, S * S] where all positions share them, else [tokens, S * S] (first positions 0).
@@ -249,6 +262,7 @@ nb::object py_edge_scores(const Potentials& from, bool per_token) {
 }  // namespace
 
 void bind_chain(nb::module_& m) {
+  find_main_thread();
   nb::class_<Potentials>(m, "Potentials")
       .def_prop_ro("n_sequences", &Potentials::n_sequences)
       .def_prop_ro("n_tokens", &Potentials::n_tokens);

@@ -6,6 +6,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/problem.hpp"
+#include "bind/watched.hpp"
 #include "dual_ascent.hpp"
 #include "exponentiated_gradient.hpp"
 #include "frank_wolfe.hpp"
@@ -20,10 +21,10 @@ Method* make(const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1
   const ChainProblem& problem = bound.problem;
   const size_t n = static_cast<size_t>(problem.n_features()), S = static_cast<size_t>(problem.n_states());
   require(DualWeights::possible(problem), "edges that look at the input are not for this optimiser");
-  check_labels(gold, problem.n_tokens(), problem.n_states());
+  const std::vector<int32_t> labels = checked_labels(gold, problem.n_tokens(), problem.n_states());
   require(mean.shape(0) == n && precision.shape(0) == n, "one mean and one precision per weight are needed");
   require(!cost || (cost->shape(0) == S && cost->shape(1) == S), "costs need a row and a column per label");
-  return new Method({problem, gold.data(), mean.data(), precision.data(), cost ? cost->data() : nullptr},
+  return new Method({problem, labels.data(), mean.data(), precision.data(), cost ? cost->data() : nullptr},
                     options...);
 }
 
@@ -34,11 +35,10 @@ Method* make_margin(const BoundProblem& problem, In1<int32_t> gold, In1<double> 
   return make<Method>(problem, gold, mean, precision, cost, option);
 }
 
-void check_order(const In1<int64_t>& order, const DualMethod& self, bool whole = true) {
-  require(!whole || order.shape(0) == static_cast<size_t>(self.n_sequences()),
-          "the order must name every sequence");
-  for (size_t k = 0; k < order.shape(0); ++k)
-    require(order(k) >= 0 && order(k) < self.n_sequences(), "the order names a sequence that is not there");
+// A copy of an order of all sequences.
+std::vector<int64_t> whole_order(const In1<int64_t>& order, const DualMethod& self) {
+  require(order.shape(0) == static_cast<size_t>(self.n_sequences()), "the order must name every sequence");
+  return checked_order(order, self.n_sequences());
 }
 
 // The weights [n_features] that write(self, out) returns.
@@ -99,16 +99,16 @@ nb::class_<Method> bind_method(nb::module_& m, const char* name) {
 
 template <class Method>
 auto run(Method& self, In1<int64_t> order) {
-  check_order(order, self);
-  return unlocked([&] { return self.run(order.data()); });
+  const std::vector<int64_t> own = whole_order(order, self);
+  return watched([&](Watch& watch) { return self.run(own.data(), watch); });
 }
 
 void bind_dual_ascent(nb::module_& m) {
   bind_method<DualAscent>(m, "DualAscent")
       .def("run",
            [](DualAscent& self, In1<int64_t> order) {
-             check_order(order, self, false);
-             return unlocked([&] { return self.run(order.data(), order.shape(0)); });
+             const std::vector<int64_t> own = checked_order(order, self.n_sequences());
+             return watched([&](Watch& watch) { return self.run(own.data(), own.size(), watch); });
            })
       .def("gaps", [](const DualAscent& self) { return give(std::vector<double>(self.gaps())); });
   m.def(
@@ -123,8 +123,8 @@ void bind_dual_ascent(nb::module_& m) {
 void bind_smo(nb::module_& m) {
   const auto pass = [](auto method) {
     return [method](Smo& self, In1<int64_t> order, int steps) {
-      check_order(order, self);
-      return unlocked([&] { return (self.*method)(order.data(), steps); });
+      const std::vector<int64_t> own = whole_order(order, self);
+      return watched([&](Watch& watch) { return (self.*method)(own.data(), steps, watch); });
     };
   };
   bind_method<Smo>(m, "PairAscent")

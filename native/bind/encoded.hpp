@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "bind/arrays.hpp"
+#include "potentials.hpp"
 #include "scoring_layout.hpp"
 
 namespace fieldcraft::bind {
@@ -27,6 +28,12 @@ struct Tokens {
     require(highest < n_attributes, "attribute id ", highest, " is out of range: there are ", n_attributes);
     return {static_cast<int64_t>(offsets.shape(0)) - 1, offsets.data(), token_ptr.data(), attributes.data(),
             values ? values->data() : nullptr};
+  }
+
+  // No token's absolute values add up to more; it may overstate.
+  double reach() const {
+    const size_t n = attributes.shape(0);
+    return static_cast<double>(n) * (values ? largest(values->data(), n) : 1.0);
   }
 
   In1<int64_t> offsets, token_ptr;

@@ -117,28 +117,29 @@ void CallbackPasses::add_entries(const In1<Id>& ids, const In1<double>& values, 
   require(ids.shape(0) == values.shape(0), "adjoint returned ids of shape (", ids.shape(0),
           ",) and values of shape (", values.shape(0), ",)");
   for (size_t k = 0; k < ids.shape(0); ++k) {
-    require(ids(k) >= 0 && ids(k) < n_features_, "adjoint returned the id ", ids(k), ", must be in 0 .. ",
+    const Id id = reinterpret_cast<const volatile Id*>(ids.data())[k];  // read once: it may change meanwhile
+    require(id >= 0 && id < n_features_, "adjoint returned the id ", id, ", must be in 0 .. ",
             n_features_ - 1);
-    if (all || values(k) != 0) out.single(static_cast<uint32_t>(ids(k))) += values(k);
+    if (all || values(k) != 0) out.single(static_cast<uint32_t>(id)) += values(k);
   }
 }
 
 Passes* make_chain_passes(const BoundProblem& bound, In1<int32_t> gold) {
   const ChainProblem& problem = bound.problem;
-  check_labels(gold, problem.n_tokens(), problem.n_states());
-  return new ChainPasses(problem, gold.data());
+  const std::vector<int32_t> labels = checked_labels(gold, problem.n_tokens(), problem.n_states());
+  return new ChainPasses(problem, labels.data());
 }
 
 CallbackPasses* make_callback_passes(int64_t n_features, std::optional<In1<double>> weights,
                                      In1<int64_t> sizes, nb::callable loss, nb::callable adjoint) {
   require(n_features >= 0 && n_features <= 0xfffffff0ll, "n_features must be between 0 and 2^32");
-  for (size_t i = 0; i < sizes.shape(0); ++i) require(sizes(i) >= 0, "a size must not be negative");
+  std::vector<int64_t> own = vector_of(sizes);
+  for (const int64_t size : own) require(size >= 0, "a size must not be negative");
   std::vector<double> each;
   if (weights) each = vector_of(*weights);
-  require(!weights || each.size() == sizes.shape(0), "sequence weights have shape (", each.size(),
-          ",), sizes (", sizes.shape(0), ",)");
-  return new CallbackPasses(n_features, std::move(each), vector_of(sizes), std::move(loss),
-                            std::move(adjoint));
+  require(!weights || each.size() == own.size(), "sequence weights have shape (", each.size(), ",), sizes (",
+          own.size(), ",)");
+  return new CallbackPasses(n_features, std::move(each), std::move(own), std::move(loss), std::move(adjoint));
 }
 
 }  // namespace

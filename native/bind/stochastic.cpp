@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bind/arrays.hpp"
+#include "bind/watched.hpp"
 #include "online_updates.hpp"
 #include "sag.hpp"
 
@@ -66,11 +67,11 @@ Sag* make_sag(Passes& p, Mask mask, double precision, Values mean) {
 }
 
 // Sum of losses over the sequences of an order, by Stochastic::run or loss.
-template <double (Stochastic::*Method)(const int64_t*, int64_t)>
+template <double (Stochastic::*Method)(const int64_t*, int64_t, Watch&)>
 double pass(Stochastic& self, In1<int64_t> order) {
-  for (size_t k = 0; k < order.shape(0); ++k)
-    require(order(k) >= 0 && order(k) < self.passes().n_sequences(), "no such sequence");
-  return unlocked([&] { return (self.*Method)(order.data(), static_cast<int64_t>(order.shape(0))); });
+  const std::vector<int64_t> own = checked_order(order, self.passes().n_sequences());
+  return watched(
+      [&](Watch& watch) { return (self.*Method)(own.data(), static_cast<int64_t>(own.size()), watch); });
 }
 
 void check_weights(const Stochastic& self, size_t n) {

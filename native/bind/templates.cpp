@@ -282,13 +282,14 @@ void restore(Extractor& self, const In1<uint8_t>& bytes, const In1<uint32_t>& st
 // The text of the attributes of a template: piece, value, piece, value … piece; values by their position.
 using Form = std::pair<std::vector<std::string>, std::vector<size_t>>;
 
-nb::list texts(const Extractor& self, const In1<int32_t>& ids, const std::vector<Form>& forms) {
-  check_range(ids, 0, static_cast<int64_t>(self.n_attributes()), "ids");
+nb::list texts(const Extractor& self, const In1<int32_t>& given, const std::vector<Form>& forms) {
+  const std::vector<int32_t> ids = vector_of(given);
+  check_range(ids.data(), ids.size(), 0, static_cast<int64_t>(self.n_attributes()), "ids");
   require(forms.size() == self.plan().templates.size(), "one form per template");
   const Extractor::Origins origins = self.origins();
   nb::list out;
-  for (size_t i = 0; i < ids.shape(0); ++i) {
-    const size_t id = static_cast<size_t>(ids(i));
+  for (const int32_t number : ids) {
+    const size_t id = static_cast<size_t>(number);
     const auto& [pieces, places] = forms[static_cast<size_t>(origins.of_template[id])];
     const auto values = self.components(origins.of_template[id], origins.value[id]);
     require(pieces.size() == places.size() + 1, "one piece more than values");

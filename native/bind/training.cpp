@@ -9,7 +9,9 @@
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
 #include "bind/problem.hpp"
+#include "bind/watched.hpp"
 #include "index.hpp"
+#include "potentials.hpp"
 #include "vectormath.hpp"
 
 namespace fieldcraft::bind {
@@ -20,20 +22,22 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
                             bool all_states, bool all_transitions, bool edge_bias, int64_t min_count) {
   const EncodedTokens encoded = tokens.checked(n_attributes);
   const size_t n_tokens = static_cast<size_t>(encoded.offsets[encoded.n_sequences]);
+  const std::vector<int32_t> labels = vector_of(gold);
   std::vector<int64_t> each(gold_ptr ? 0 : n_tokens + 1);  // one label per token
   std::iota(each.begin(), each.end(), 0);
   if (gold_ptr) {
-    require(gold_ptr->shape(0) == n_tokens + 1, "one list of labels per token is needed");
-    check_offsets(*gold_ptr, static_cast<int64_t>(gold.shape(0)), "candidates");
+    each = vector_of(*gold_ptr);
+    require(each.size() == n_tokens + 1, "one list of labels per token is needed");
+    check_offsets(each.data(), each.size(), static_cast<int64_t>(labels.size()), "candidates");
   } else {
-    require(gold.shape(0) == n_tokens, "one label per token is needed");
+    require(labels.size() == n_tokens, "one label per token is needed");
   }
-  check_range(gold, 0, n_states, "labels");
+  check_range(labels.data(), labels.size(), 0, n_states, "labels");
   require(!on_edge || on_edge->shape(0) == static_cast<size_t>(n_attributes),
           "on_edge needs an entry per attribute");
   FeatureCounts counts = unlocked([&] {
     return count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr,
-                          {gold_ptr ? gold_ptr->data() : each.data(), gold.data()}, n_states,
+                          {each.data(), labels.data()}, n_states,
                           {all_states, all_transitions, edge_bias, min_count});
   });
   return give_all(std::move(counts.attribute), std::move(counts.previous), std::move(counts.label),
@@ -44,12 +48,12 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
                            std::optional<In1<double>> sequence_weights, int n_jobs) {
   const FeatureColumns features = columns.checked(n_states);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
-  check_labels(gold, encoded.offsets[encoded.n_sequences], n_states);
+  const std::vector<int32_t> labels = checked_labels(gold, encoded.offsets[encoded.n_sequences], n_states);
   require(!sequence_weights || sequence_weights->shape(0) == static_cast<size_t>(encoded.n_sequences),
           "one weight per sequence is needed");
   const double* weights = sequence_weights ? sequence_weights->data() : nullptr;
   BoundProblem* bound = unlocked([&] {
-    return new BoundProblem{{features, n_states, encoded, gold.data(), weights, n_jobs}, std::nullopt};
+    return new BoundProblem{{features, n_states, encoded, labels.data(), weights, n_jobs}, std::nullopt};
   });
   if (bound->problem.needs_tokens()) bound->kept = tokens;
   return bound;
@@ -62,8 +66,9 @@ double py_evaluate(BoundProblem& bound, In1<double> weights, Mut1<double> gradie
   require(weights.shape(0) == n && gradient.shape(0) == n, "weights and gradient must have ", n,
           " entries, got ", weights.shape(0), " and ", gradient.shape(0));
   require(!log_z || log_z->shape(0) == static_cast<size_t>(problem.n_sequences()), "one log Z per sequence");
-  nb::gil_scoped_release released;
-  return problem.evaluate(weights.data(), gradient.data(), log_z ? log_z->data() : nullptr);
+  return watched([&](Watch& watch) {
+    return problem.evaluate(weights.data(), gradient.data(), log_z ? log_z->data() : nullptr, watch);
+  });
 }
 
 PerWeight per_weight(const In1<double>& given, size_t n) {
@@ -115,7 +120,7 @@ void py_use(BoundProblem& self, const std::string& name, In1<int32_t> gold, std:
   const size_t S = static_cast<size_t>(self.problem.n_states());
   const auto loss = loss_by_name(name);
   require(loss.has_value(), "no loss is called ", name);
-  check_labels(gold, self.problem.n_tokens(), self.problem.n_states());
+  const std::vector<int32_t> labels = checked_labels(gold, self.problem.n_tokens(), self.problem.n_states());
   Objective objective{*loss, {}, {}, {}};
   if (label_weights) {
     require(label_weights->shape(0) == S, "one weight per label is needed");
@@ -130,18 +135,27 @@ void py_use(BoundProblem& self, const std::string& name, In1<int32_t> gold, std:
     require(allowed && allowed->shape(0) == gold.shape(0) && allowed->shape(1) == S,
             "allowed needs a row per token and a column per label");
     objective.allowed.assign(allowed->data(), allowed->data() + gold.shape(0) * S);
-    for (size_t t = 0; t < gold.shape(0); ++t)
-      require(std::find(allowed->data() + t * S, allowed->data() + (t + 1) * S, 1) !=
-                  allowed->data() + (t + 1) * S,
-              "token ", t, " has no allowed label");
+    for (size_t t = 0; t < gold.shape(0); ++t) {
+      const auto row = objective.allowed.begin() + t * S;
+      require(std::find(row, row + S, 1) != row + S, "token ", t, " has no allowed label");
+    }
   }
-  self.problem.use(std::move(objective), gold.data());
+  self.problem.use(std::move(objective), labels.data());
 }
 
 void py_expect(BoundProblem& self, In1<double> counts) {
   require(counts.shape(0) == static_cast<size_t>(self.problem.n_features()),
           "one count per feature is needed");
   self.problem.expect(counts.data());
+}
+
+// Memory for matrices of label pairs: in training, of a model that predicts, of arrays that are asked.
+size_t matrix_bytes(const std::string& use, int64_t n_states) {
+  require(n_states >= 1 && n_states <= 65535, "between 1 and 65535 states are possible");
+  if (use == "training") return ChainProblem::matrix_bytes(n_states);
+  if (use == "model") return ChainModel::matrix_bytes(n_states);
+  require(use == "arrays", "no such use: ", use);
+  return ArrayPotentials::matrix_bytes(n_states);
 }
 
 void bind_vectors(nb::module_& m) {
@@ -227,6 +241,7 @@ void bind_training(nb::module_& m) {
   m.def("chain_problem", &make_problem, "columns"_a, "n_states"_a, "tokens"_a, "gold"_a,
         "sequence_weights"_a.none(), "n_jobs"_a);
   m.def("release_memory", &release_free_memory);
+  m.def("matrix_bytes", &matrix_bytes, "use"_a, "n_states"_a);
   bind_vectors(m);
 }
 

@@ -95,10 +95,10 @@ void exp_all(const double* x, double* out, size_t n) {
 }
 
 // Of the edges [S, P]; padding does not count. low > high when nothing is finite.
-Spread spread_of(const double* scores, int S, int P) {
+Spread spread_of(const double* scores, int64_t S, int64_t P) {
   const Vec none = splat(kMinusInf);
   Vec low = -none, high = none;
-  int n_forbidden = 0;
+  int64_t n_forbidden = 0;
   for (int y = 0; y < S; ++y) {
     int i = 0;
     for (; i + kWidth <= S; i += kWidth) {
@@ -106,7 +106,7 @@ Spread spread_of(const double* scores, int S, int P) {
       high = vmax(high, x);
       const IVec forbidden = x == none;
       low = vmin(low, select(forbidden, -none, x));
-      for (int k = 0; k < kWidth; ++k) n_forbidden -= static_cast<int>(forbidden[k]);
+      for (int k = 0; k < kWidth; ++k) n_forbidden -= forbidden[k];
     }
     for (; i < S; ++i) {
       const double x = scores[y * P + i];
@@ -245,7 +245,7 @@ void backward_first(const Lattice& l, double weight, double* marginals) {
 
 // total[y', y] += weight * sum over t of alpha[t-1, y'] u[t, y]; multiply by M to get pair marginals.
 void add_edge_products(const Lattice& l, int64_t begin, int64_t end, double weight, double* total) {
-  const int P = l.P, S = l.S;
+  const int64_t P = l.P, S = l.S;
   const double *a = l.alpha + (begin - 1) * P, *u = l.node + begin * P;
   each_chunk<kFourfold>(P / kWidth, [&](auto width, int first) {
     constexpr int N = decltype(width)::value;
@@ -267,7 +267,7 @@ void edge_marginals(const Lattice& l, const double* matrix, int64_t t, double we
   }
 }
 
-void transpose(const double* matrix, int S, int P, double* transposed) {
+void transpose(const double* matrix, int64_t S, int64_t P, double* transposed) {
   for (int y = 0; y < S; ++y) {
     for (int x = 0; x < S; ++x) transposed[y * P + x] = matrix[x * P + y];
     for (int x = S; x < P; ++x) transposed[y * P + x] = 0;

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
+from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
 from fieldcraft.features.classes import Classes, with_classes
 from fieldcraft.features.encoded import Encoded
@@ -108,8 +109,7 @@ def build_design(
     parts and classes (features/classes.py); without one, those of a chain of plain labels.
     """
     rules = resolve_features(features)
-    if not isinstance(min_count, (int, np.integer)) or min_count < 1:
-        raise InputError(f"min_count is {min_count!r}; it must be a whole number, at least 1")
+    min_count = whole_number(min_count, "min_count", 1)
     if min_count > 1 and any(rules):
         raise InputError(
             f"min_count={min_count} with features={features!r}: unsupported features have a count of 0 and "
@@ -136,7 +136,7 @@ def build_design(
         rules.all_states,
         rules.all_transitions and pairs,
         encoder.edge_bias and pairs,
-        0 if rules.all_states or rules.all_transitions else int(min_count),
+        0 if rules.all_states or rules.all_transitions else min_count,
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]

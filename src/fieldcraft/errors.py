@@ -1,5 +1,7 @@
 """Errors that a user can cause. Each says where, the rule, what was given and the remedy."""
 
+import re
+
 
 class FieldcraftError(ValueError):
     """Anything that fieldcraft refuses; the subclasses say in which stage."""
@@ -35,3 +37,12 @@ class TrainingWarning(UserWarning):
 
 class NotFittedError(FieldcraftError, AttributeError):
     """An estimator was asked for answers before it was trained."""
+
+
+def renumbered(message: str, first: int) -> str:
+    """A message about a sequence of a block, which begins with sequence ``first`` of the batch.
+
+    >>> renumbered("sequence 2: no labelling is possible", 10)
+    'sequence 12: no labelling is possible'
+    """
+    return re.sub(r"^sequence (\d+)", lambda match: f"sequence {int(match[1]) + first}", message)

@@ -24,6 +24,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded, gather
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex
+from fieldcraft.memory import check_memory
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -84,6 +85,7 @@ class ChainWeights:
     lazy = True  # potentials are computed when they are used
 
     def __init__(self, packed: PackedIndex, weights: Floats) -> None:
+        check_matrices("model", packed.n_states)
         parts: dict[str, Any] = {**packed.numbers, **packed.arrays}
         self._model = _core.chain_model(packed.n_states, **parts, weights=weights)
 
@@ -111,6 +113,18 @@ class ChainWeights:
         handle = self.apply(encoded)
         edge = _core.edge_scores(handle, self.looks_at_edges)
         return _core.node_scores(handle), edge if self.looks_at_edges else edge[0]
+
+
+def check_matrices(use: str, n_states: int) -> None:
+    """Refuse a chain whose matrices of label pairs would not fit into memory.
+
+    The core keeps transitions as dense matrices [S, S], some of them several times; with 46,341 states a
+    single one has 17 GB. ``use`` is "training", "model" (one that predicts) or "arrays" (potentials that are
+    asked).
+    """
+    needed = _core.matrix_bytes(use, n_states)
+    remedy = "use fewer labels: the memory grows with the square of their number"
+    check_memory(needed, f"a chain of {n_states:,} states", remedy)
 
 
 class _PartTable(NamedTuple):

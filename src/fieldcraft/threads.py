@@ -10,6 +10,7 @@ import multiprocessing
 import os
 from numbers import Integral
 
+from fieldcraft.counts import LARGEST
 from fieldcraft.errors import InputError
 
 
@@ -22,8 +23,11 @@ def resolve_jobs(n_jobs: int | None) -> int:
         return 1 if _inside_worker() else allowed_cores()
     if n_jobs == -1:
         return allowed_cores()
-    if not isinstance(n_jobs, Integral) or n_jobs < 1:
-        raise InputError(f"n_jobs is {n_jobs!r}; it must be a whole number >= 1, -1 for all cores, or None")
+    if not isinstance(n_jobs, Integral) or not 1 <= n_jobs <= LARGEST:
+        raise InputError(
+            f"n_jobs is {n_jobs!r}; it must be a whole number >= 1, -1 for all cores, or None, and at most "
+            "2^31 - 1"
+        )
     return int(n_jobs)
 
 
@@ -35,8 +39,8 @@ def allowed_cores() -> int:
 
 
 def _positive(wish: str) -> int:
-    if not wish.isdigit() or int(wish) < 1:
-        raise InputError(f"FIELDCRAFT_JOBS is {wish!r}; it must be a positive number")
+    if not wish.isdigit() or len(wish) > 10 or not 1 <= int(wish) <= LARGEST:
+        raise InputError(f"FIELDCRAFT_JOBS is {wish!r}; it must be a positive number, at most 2^31 - 1")
     return int(wish)
 
 

@@ -46,7 +46,8 @@ def model(path: Path, X: Any) -> str:
             ask(crf, X, predicted)
         except fc.FieldcraftError as error:
             str(error).encode()
-            if ask not in MAY_REFUSE:
+            beyond = "largest floating-point number" in str(error)  # sums that have no log Z
+            if ask not in MAY_REFUSE and not beyond:
                 raise AssertionError(f"{ask.__name__}: {error}") from error
     return "answered"
 

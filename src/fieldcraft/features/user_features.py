@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from fieldcraft import _core
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.sparse_matrices import own_csr
 from fieldcraft.features.stored import as_stored
 from fieldcraft.features.terms import Template, Term
+from fieldcraft.memory import check_memory
 
 _ARRAYS = {"names": np.uint8, "starts": np.uint32, "slots": np.uint32}
 
@@ -88,7 +90,9 @@ class FreeFeatures:
         widths = {m.shape[1] for m in matrices}
         if len(widths) > 1:
             raise InputError(f"matrices of different widths {sorted(widths)}; all need one width")
-        names = [str(j) for j in range(max(widths))]
+        width = max(widths)
+        check_memory(100 * width, f"a matrix of {width:,} columns", "drop the columns without any entry")
+        names = [str(j) for j in range(width)]
         ids = self._table.ids(names, grow)  # [columns] -1 where unknown
         per_token = np.concatenate([counts for counts, _, _ in rows])
         columns = np.concatenate([c for _, c, _ in rows])
@@ -145,8 +149,7 @@ def _nonzeros(matrix: Any, index: int) -> Triple:
     if matrix.dtype.kind not in "buif":
         raise InputError(f"sequence {index}: a matrix of type {matrix.dtype}; its cells must be real numbers")
     if hasattr(matrix, "tocsr"):
-        csr = matrix.tocsr()
-        csr.sum_duplicates()
+        csr = own_csr(matrix, index)
         counts, columns, values = np.diff(csr.indptr), csr.indices, csr.data.astype(np.float64)
     else:
         dense = np.asarray(matrix, dtype=np.float64)

@@ -14,7 +14,6 @@ but computed sequence by sequence.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.corpus import Span
-from fieldcraft.errors import FieldcraftError, InputError
+from fieldcraft.counts import whole_number
+from fieldcraft.errors import FieldcraftError, InputError, renumbered
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.labels import encode_labels
@@ -193,8 +193,7 @@ class Scored:
 
     def k_best(self, k: int) -> list[list[tuple[list[str], float]]]:
         """Per sequence the k most probable labellings with their log-probabilities."""
-        if k < 1:
-            raise InputError(f"k is {k}; ask for at least one labelling")
+        k = whole_number(k, "k", 1)
         structure = self._one_to_one("k_best")
         best = structure.operation("k_best")
         names = self._predictor.classes_[structure.label_of]
@@ -210,8 +209,7 @@ class Scored:
 
     def sample(self, n: int) -> list[list[list[str]]]:
         """Per sequence n labellings drawn from p(y | x); fixed by the model's ``random_state``."""
-        if n < 0:
-            raise InputError(f"n is {n}; the number of samples must not be negative")
+        n = whole_number(n, "n", 0, "the number of samples")
         structure, seed = self._predictor.structure, self._predictor.random_state
         draw, names = structure.operation("sample"), self._predictor.classes_[structure.label_of]
         drawn = self._ask(lambda block: draw(block.potentials, n, seed, first=block.first))
@@ -271,7 +269,7 @@ class Scored:
             except FieldcraftError:
                 raise
             except ValueError as error:  # from the core, which counts sequences within the block
-                raise InputError(_renumbered(str(error), block.first)) from None
+                raise InputError(renumbered(str(error), block.first)) from None
         return answers
 
     def _one_to_one(self, question: str) -> Structure:
@@ -301,7 +299,3 @@ class Scored:
 
 def _joined(lists: Iterable[list[T]]) -> list[T]:
     return list(chain.from_iterable(lists))
-
-
-def _renumbered(message: str, first: int) -> str:
-    return re.sub(r"^sequence (\d+)", lambda match: f"sequence {int(match[1]) + first}", message)

@@ -104,6 +104,7 @@ class Training:
         rules = Control(held_out=None if dev is None else _unread, **control)  # raises errors before any work
         labels = labels_of(X, y, partial=self.objective.partial) if shared is None else shared.labels
         self.classes = self._labels(labels, classes)
+        self._check_memory()
         loss = self._loss(labels)  # raises errors before any work
         data = self._encoded(X, labels) if shared is None else shared
         encoder, design, self.provenance = data.encoder, data.design, data.provenance
@@ -141,6 +142,10 @@ class Training:
     def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
         """The problem of the kind that the optimiser needs."""
         return build(self._structure(), optimiser.needs, design, prior, **optimiser.requests(), **options)
+
+    def _check_memory(self) -> None:
+        if self.classes:  # an empty corpus is refused where it is encoded
+            self._structure().check_memory()
 
     def _structure(self) -> Structure:
         return self.structure_for(self.classes).using(self.n_jobs)
@@ -187,6 +192,7 @@ class Training:
         """Encode X and y for several estimators with the same features."""
         labels = labels_of(X, y, partial=self.objective.partial)
         self.classes = self._labels(labels, ())
+        self._check_memory()
         return self._encoded(X, labels)
 
     def holds_all(self, shared: SharedDesign) -> bool:

@@ -12,8 +12,9 @@ Layout: a block has a sparse map between weights and numbers per position and la
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.design import Design
-from fieldcraft.errors import InputError
+from fieldcraft.errors import FieldcraftError, InputError, renumbered
 from fieldcraft.objectives.objective import Evaluated
 from fieldcraft.potentials import BlockMap, FeatureTable, Parts
 from fieldcraft.priors import Prior
@@ -88,9 +89,14 @@ class ComposedProblem(Penalised):
         if scale != 1.0:
             classes = Parts({name: scale * array for name, array in classes.arrays.items()}, classes.offsets)
         potentials = self.structure.expand(classes)
-        return self.objective.evaluate(
-            self.structure, potentials, block.gold, block.weights, self._label_weights
-        )
+        try:
+            return self.objective.evaluate(
+                self.structure, potentials, block.gold, block.weights, self._label_weights
+            )
+        except ValueError as error:  # from the core, which counts sequences within the block
+            if isinstance(error, FieldcraftError) or not str(error).startswith("sequence "):
+                raise
+            raise InputError(renumbered(str(error), block.first)) from None
 
     def _slope(self, block: Block, weights: Floats) -> tuple[float, Floats]:
         result = self.evaluate(block, weights)
@@ -109,8 +115,13 @@ class ComposedProblem(Penalised):
         if self.n_jobs == 1 or len(self._blocks) == 1:
             yield from (self._slope(block, weights) for block in self._blocks)
             return
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            yield from pool.map(lambda block: self._slope(block, weights), self._blocks)
+        with ThreadPoolExecutor(min(self.n_jobs, len(self._blocks))) as pool:
+            slope = partial(self._slope, weights=weights)
+            try:
+                slopes: Iterable[tuple[float, Floats]] = pool.map(slope, self._blocks)
+            except RuntimeError:  # the system gives no more threads
+                slopes = map(slope, self._blocks)
+            yield from slopes
 
     def losses(self, weights: Floats) -> Floats:
         return np.concatenate([self.evaluate(block, weights).value for block in self._blocks])

@@ -19,8 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft import _core
-from fieldcraft.errors import InputError
+from fieldcraft.counts import whole_number
+from fieldcraft.structures.extents import check_rows, check_samples
+from fieldcraft.structures.held import Held, whole_numbers
 from fieldcraft.structures.states import StateSpace
+from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +52,7 @@ def log_partition(
     array([2.079442])
     """
     with Held(node, edge, offsets, states) as held:
-        return _floats(_core.log_partition(held.potentials, numerics, n_jobs))
+        return _floats(_core.log_partition(held.potentials, numerics, resolve_jobs(n_jobs)))
 
 
 def marginals(
@@ -68,7 +71,9 @@ def marginals(
     """
     with Held(node, edge, offsets, states) as held:
         form = "totals" if edge_totals else "rows"
-        node_out, edge_out, log_z = _core.marginals(held.potentials, numerics, form, n_jobs)
+        if not edge_totals:
+            check_rows(states, held.offsets)
+        node_out, edge_out, log_z = _core.marginals(held.potentials, numerics, form, resolve_jobs(n_jobs))
     edge_out = edge_out if states.is_complete else edge_out[:, states.cells]
     return Marginals(node_out, edge_out[0] if edge_totals else edge_out, log_z)
 
@@ -78,7 +83,7 @@ def log_marginals(
 ) -> Floats:
     """Logarithms [tokens, S] of the node marginals, right also where these are too small for a number."""
     with Held(node, edge, offsets, states) as held:
-        return _floats(_core.log_marginals(held.potentials, n_jobs))
+        return _floats(_core.log_marginals(held.potentials, resolve_jobs(n_jobs)))
 
 
 def covariance(
@@ -97,7 +102,8 @@ def covariance(
     """
     with Held(node, edge, offsets, states) as held:
         given = np.ascontiguousarray(moved, np.float64)
-        node_out, edge_out = _core.covariance(held.potentials, given, n_jobs)
+        check_rows(states, held.offsets)
+        node_out, edge_out = _core.covariance(held.potentials, given, resolve_jobs(n_jobs))
     return node_out, edge_out if states.is_complete else edge_out[:, states.cells]
 
 
@@ -106,7 +112,7 @@ def argmax(
 ) -> tuple[NDArray[np.int32], Floats]:
     """The best labelling [tokens] and its score [N]; ties go to the lower state, last position first."""
     with Held(node, edge, offsets, states) as held:
-        best, score_ = _core.argmax(held.potentials, n_jobs)
+        best, score_ = _core.argmax(held.potentials, resolve_jobs(n_jobs))
         return best, score_
 
 
@@ -121,7 +127,7 @@ def k_best(
 ) -> list[tuple[NDArray[np.int32], Floats]]:
     """Per sequence the k best labellings [k', T] and their scores [k'], best first."""
     with Held(node, edge, offsets, states) as held:
-        return list(_core.k_best(held.potentials, k, n_jobs))
+        return list(_core.k_best(held.potentials, whole_number(k, "k", 1), resolve_jobs(n_jobs)))
 
 
 def sample(
@@ -136,7 +142,9 @@ def sample(
 ) -> list[NDArray[np.int32]]:
     """Per sequence n labellings [n, T] drawn from the distribution; the same for the same seed."""
     with Held(node, edge, offsets, states) as held:
-        return list(_core.sample(held.potentials, n, seed % 2**64, 0, n_jobs))
+        n = whole_number(n, "n", 0, "the number of samples")
+        check_samples(n, held.offsets)
+        return list(_core.sample(held.potentials, n, seed % 2**64, 0, resolve_jobs(n_jobs)))
 
 
 def score(
@@ -150,8 +158,8 @@ def score(
 ) -> Floats:
     """Score [N] of states [tokens], before normalisation."""
     with Held(node, edge, offsets, states) as held:
-        given = np.ascontiguousarray(labels, np.int32)
-        return _floats(_core.score(held.potentials, given, n_jobs))
+        given = whole_numbers(labels, np.int32, "labels")
+        return _floats(_core.score(held.potentials, given, resolve_jobs(n_jobs)))
 
 
 def entropy(
@@ -159,7 +167,7 @@ def entropy(
 ) -> Floats:
     """Entropy [N] of each sequence's distribution over labellings, in nats."""
     with Held(node, edge, offsets, states) as held:
-        return _floats(_core.entropy(held.potentials, n_jobs))
+        return _floats(_core.entropy(held.potentials, resolve_jobs(n_jobs)))
 
 
 def window_probability(
@@ -183,11 +191,11 @@ def window_probability(
         return _floats(
             _core.window_probability(
                 held.potentials,
-                np.ascontiguousarray(sequence, np.int64),
-                np.ascontiguousarray(first, np.int64),
-                np.ascontiguousarray(ptr, np.int64),
+                whole_numbers(sequence, np.int64, "sequence"),
+                whole_numbers(first, np.int64, "first"),
+                whole_numbers(ptr, np.int64, "ptr"),
                 np.ascontiguousarray(allowed, np.uint8),
-                n_jobs,
+                resolve_jobs(n_jobs),
             )
         )
 
@@ -245,42 +253,6 @@ def steps(offsets: ArrayLike) -> NDArray[np.int64]:
     later = np.ones(int(ends[-1]), bool)
     later[ends[:-1][np.diff(ends) > 0]] = False
     return np.flatnonzero(later)
-
-
-class Held:
-    """Checked arrays as the core's potentials; a core's complaint becomes an InputError."""
-
-    def __init__(self, node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace) -> None:
-        self.node = np.ascontiguousarray(node, np.float64)
-        S, E = states.n_states, states.n_transitions
-        if self.node.ndim != 2 or self.node.shape[1] != S:
-            raise InputError(f"node potentials have shape {self.node.shape}; expected [tokens, {S}]")
-        given = np.ascontiguousarray(edge, np.float64)
-        per_token = given.ndim == 2
-        expected = (len(self.node), E) if per_token else (E,)
-        if given.shape != expected:
-            raise InputError(f"edge potentials have shape {given.shape}; expected {expected}")
-        if not states.is_complete:
-            full = np.full((*given.shape[:-1], S * S), -np.inf)
-            full[..., states.cells] = given
-            given = full
-        self.edge = given.reshape(-1)
-        arguments: tuple[Any, ...] = (
-            np.ascontiguousarray(offsets, np.int64),
-            np.ascontiguousarray(states.starts, np.uint8),
-            np.ascontiguousarray(states.stops, np.uint8),
-        )
-        try:
-            self.potentials = _core.array_potentials(self.node, self.edge, per_token, *arguments)
-        except ValueError as error:
-            raise InputError(str(error)) from None
-
-    def __enter__(self) -> Held:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValueError) and not isinstance(error, InputError):
-            raise InputError(str(error)) from None
 
 
 def _floats(array: Any) -> Floats:

@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft import _core
+from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
-from fieldcraft.potentials import NativePotentials, Parts
+from fieldcraft.potentials import NativePotentials, Parts, check_matrices
 from fieldcraft.structures import chain
 from fieldcraft.structures.answers import Inference
+from fieldcraft.structures.extents import check_rows, check_samples
+from fieldcraft.structures.held import Held, whole_numbers
 from fieldcraft.structures.states import StateSpace
 from fieldcraft.structures.structure import Structure
 
@@ -59,6 +62,7 @@ class LinearChain(Structure):
         return np.asarray(_core.log_partition(self._handle(potentials), "auto", self.n_jobs))
 
     def infer(self, potentials: Potentials) -> Inference:
+        check_rows(self.states, potentials.offsets)
         node, edge, log_z = _core.marginals(self._handle(potentials), "auto", "rows", self.n_jobs)
         return Inference(log_z, self._parts(node, edge, potentials.offsets), method="forward-backward")
 
@@ -71,7 +75,7 @@ class LinearChain(Structure):
         return best, score
 
     def score(self, potentials: Potentials, states: Ints) -> Floats:
-        given = np.ascontiguousarray(states, np.int32)
+        given = whole_numbers(states, np.int32, "states")
         return np.asarray(_core.score(self._handle(potentials), given, self.n_jobs))
 
     def indicator(self, states: Ints, offsets: NDArray[np.int64]) -> Parts:
@@ -91,6 +95,7 @@ class LinearChain(Structure):
     def covariance(self, potentials: Potentials, moved: Floats) -> Parts:
         """Gradient of the sum of ``moved`` [tokens, S] times log marginals."""
         given = np.ascontiguousarray(moved, np.float64)
+        check_rows(self.states, potentials.offsets)
         node, edge = _core.covariance(self._handle(potentials), given, self.n_jobs)
         return self._parts(node, edge, potentials.offsets)
 
@@ -104,21 +109,20 @@ class LinearChain(Structure):
 
     def k_best(self, potentials: Potentials, k: int) -> list[tuple[Ints, Floats]]:
         """Per sequence the states [k', T] and scores [k'] of its k best labellings."""
-        if not isinstance(k, (int, np.integer)) or k < 1:
-            raise InputError(f"k is {k!r}; it must be a whole number, at least 1")
-        return list(_core.k_best(self._handle(potentials), int(k), self.n_jobs))
+        k = whole_number(k, "k", 1)
+        return list(_core.k_best(self._handle(potentials), k, self.n_jobs))
 
     def sample(self, potentials: Potentials, n: int, seed: int, *, first: int = 0) -> list[Ints]:
         """Per sequence the states [n, T] of n labellings drawn at random.
 
         A sequence draws by its number, counted from ``first``, so that a batch may be cut into several.
         """
-        if not isinstance(n, (int, np.integer)) or n < 0:
-            raise InputError(f"n is {n!r}; the number of samples must be a whole number, at least 0")
+        n = whole_number(n, "n", 0, "the number of samples")
         if not isinstance(seed, (int, np.integer)):
             raise InputError(f"random_state is {seed!r}; sampling needs a whole number")
+        check_samples(n, potentials.offsets)
         handle = self._handle(potentials)
-        return list(_core.sample(handle, int(n), int(seed) % 2**64, first, self.n_jobs))
+        return list(_core.sample(handle, n, int(seed) % 2**64, first, self.n_jobs))
 
     def window_probability(
         self,
@@ -134,9 +138,12 @@ class LinearChain(Structure):
         [positions, Y] are the sets.
         """
         labels = np.ascontiguousarray(np.asarray(allowed, np.uint8)[:, self.label_of])
-        at, begin, ends = (np.ascontiguousarray(part, np.int64) for part in (sequence, first, ptr))
+        at, begin, ends = (whole_numbers(part, np.int64, "windows") for part in (sequence, first, ptr))
         handle = self._handle(potentials)
         return np.asarray(_core.window_probability(handle, at, begin, ends, labels, self.n_jobs))
+
+    def check_memory(self) -> None:
+        check_matrices("training" if self.is_plain else "arrays", self.states.n_states)
 
     # -- labels and classes -------------------------------------------------------------------------
 
@@ -199,7 +206,7 @@ class LinearChain(Structure):
     def _handle(self, potentials: Potentials) -> Any:
         if isinstance(potentials, NativePotentials):
             return potentials.handle
-        return chain.Held(*self._arrays(potentials), self.states).potentials
+        return Held(*self._arrays(potentials), self.states).potentials
 
     def _parts(self, node: Floats, edge: Floats, offsets: NDArray[np.int64]) -> Parts:
         return self.potentials(node, edge if self.states.is_complete else edge[:, self.states.cells], offsets)

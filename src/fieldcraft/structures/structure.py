@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from fieldcraft.errors import InputError
 from fieldcraft.potentials import Parts
 from fieldcraft.structures.answers import Decoding, Inference
+from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -47,7 +48,7 @@ class Structure:
 
     def __init__(self, labels: Sequence[str], *, n_jobs: int = 1) -> None:
         self.labels = tuple(labels)
-        self.n_jobs = n_jobs
+        self.n_jobs = resolve_jobs(n_jobs)
 
     # -- operations: the first five are an author's work ---------------------------------------------
 
@@ -104,6 +105,9 @@ class Structure:
                 f"question that does not need it, or define {name} in {type(self).__name__}"
             )
         return getattr(self, name)  # type: ignore[no-any-return]
+
+    def check_memory(self) -> None:
+        """Raise InputError if training would take more memory than there is, whatever the corpus."""
 
     # -- labels and states -------------------------------------------------------------------------
 

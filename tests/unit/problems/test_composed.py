@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,31 @@ def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     for value, gradient in results[1:]:
         assert value == results[0][0]
         assert np.array_equal(gradient, results[0][1])
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_threads_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
+    """Python says so by a RuntimeError; the work is done with fewer."""
+    rng = np.random.default_rng(1)
+    X, y = draw(rng, N_LABELS, rng.integers(1, 20, size=50), n_names=40)
+    design = design_of(X, y, N_LABELS)
+    monkeypatch.setattr(composed, "BLOCK", 50)
+    weights = rng.normal(size=len(design.index))
+    one, four = (ComposedProblem(chain_of(N_LABELS), design, Gaussian(), n_jobs=n) for n in (1, 4))
+    expected = slope(one, weights)
+    start, begun = threading.Thread.start, []
+
+    def failing(self: threading.Thread) -> None:
+        if len(begun) == allowed:
+            raise RuntimeError("can't start new thread")
+        begun.append(self)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", failing)
+    value, gradient = slope(four, weights)
+    assert len(begun) == allowed
+    assert value == expected[0]
+    assert np.array_equal(gradient, expected[1])
 
 
 def test_a_loss_that_is_not_finite_names_the_sequence() -> None:

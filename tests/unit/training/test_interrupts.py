@@ -89,6 +89,41 @@ except KeyboardInterrupt:
     assert time.monotonic() - begun < 20
 
 
+@pytest.mark.parametrize("optimiser", ["endless", "SGD(max_iterations=3)"])
+def test_a_second_ctrl_c_is_immediate_inside_one_call_of_the_core(optimiser: str) -> None:
+    """One evaluation, or one pass, takes seconds: 300 labels at 20,000 tokens."""
+    body = f"""
+from fieldcraft import SGD
+rng = np.random.default_rng(0)
+labels = [str(i) for i in range(300)]
+y = [[labels[i] for i in row] for row in rng.integers(0, 300, (200, 100))]
+X = [[[f"w{{label}}"] for label in row] for row in y]
+crf = ChainCRF(optimiser={optimiser}, n_jobs=1, labels=labels, features="all_transitions")
+class Told:
+    def begin(self, *facts):
+        print("begin", flush=True)
+    def __call__(self, record):
+        print("iteration", flush=True)
+try:
+    crf.fit(X, y, callbacks=[Told()])
+except KeyboardInterrupt:
+    print("interrupted:", not hasattr(crf, "weights_"), flush=True)
+"""
+    with start(body, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        read_until(process, "begin")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.4)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        answer = process.stdout.readline()
+        waited = time.monotonic() - begun
+        process.communicate(timeout=60)
+    assert answer == "interrupted: True\n"
+    assert waited < 1.0
+
+
 def test_the_handler_is_put_back() -> None:
     before = signal.getsignal(signal.SIGINT)
     ChainCRF(optimiser=LBFGS(max_iterations=2)).fit(*draw(np.random.default_rng(0), 2, [3, 4]))
