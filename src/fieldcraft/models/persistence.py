@@ -54,7 +54,7 @@ def save(
     compact: bool = False,
     float32: bool = False,
     zeros: bool = False,
-    checksums: bool = False,
+    checksums: bool = True,
 ) -> None:
     """Write a fitted model to ``path``, completely or not at all."""
     model._require_fitted()
@@ -70,10 +70,17 @@ def save(
     )
 
 
-def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
-    """Load a model from a file, which is memory-mapped: processes that load it share its pages.
+def load(
+    path: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: bool | None = None
+) -> ChainCRF:
+    """Load a model from a file; bytes are taken as the content of a file.
 
-    Bytes are taken as the content of a file.
+    Parameters
+    ----------
+    path : file, or its content
+    mapped : map the file into memory, so that processes that load it share its pages; it must then be
+        replaced (as ``save`` does), never written into. False reads it into the memory of this process
+    verify : compare all of the file with its checksums; None does so in files of up to 64 MB
 
     >>> import tempfile
     >>> from fieldcraft import ChainCRF
@@ -83,7 +90,7 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
     [['X']]
     """
     name = name_of(path)
-    header, arrays = read_arrays(path)
+    header, arrays = read_arrays(path, mapped=mapped, verify=verify)
     kind = resolve_kind(header.get("kind"))
     if kind is None:
         raise ModelFileError(
