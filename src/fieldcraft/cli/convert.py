@@ -49,6 +49,7 @@ def convert(
 ) -> None:
     """Rewrite a corpus in another format or label scheme, in constant memory."""
     del quiet
+    from fieldcraft.cli.outputs import keep_inputs
     from fieldcraft.cli.reading import read_batches
     from fieldcraft.corpus import Corpus
     from fieldcraft.corpus import write as write_corpus
@@ -56,6 +57,7 @@ def convert(
     from fieldcraft.corpus.sources import extension
     from fieldcraft.corpus.targets import opened
 
+    keep_inputs([target], [source])
     arguments = reading.arguments()
     if from_ is not None:
         arguments["format"] = from_
