@@ -4,6 +4,7 @@
 namespace fieldcraft::bind {
 
 void bind_attributes(nb::module_& m);
+void bind_checksum(nb::module_& m);
 void bind_templates(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_linear_map(nb::module_& m);
@@ -29,4 +30,5 @@ NB_MODULE(_core, m) {
   fb::bind_chain(m);
   fb::bind_attributes(m);
   fb::bind_templates(m);
+  fb::bind_checksum(m);
 }

@@ -321,3 +321,6 @@ def pair_slots(keys: Uint64Vector) -> Any: ...
 
 def word_value(name: str, argument: int, word: str) -> str | None:
     """A word function on one ASCII word."""
+
+def crc32c(data: Uint8Vector) -> int:
+    """The CRC-32C of bytes."""

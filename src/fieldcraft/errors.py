@@ -2,13 +2,15 @@
 
 import re
 
+from fieldcraft.terminal import visible
+
 
 class FieldcraftError(ValueError):
     """Anything that fieldcraft refuses; the subclasses say in which stage."""
 
     def __str__(self) -> str:
-        """The message; what no terminal can show (a lone surrogate that was given) stands there escaped."""
-        return super().__str__().encode("utf-8", "backslashreplace").decode("utf-8")
+        """The message; what a terminal cannot show or would interpret (in a label) stands there escaped."""
+        return visible(super().__str__())
 
 
 class CorpusError(FieldcraftError):

@@ -40,7 +40,7 @@ def test_a_full_disk(model: Path) -> None:
             command, input=TEXT.encode(), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False
         )
     assert done.returncode == 1
-    assert done.stderr.decode() == "fieldcraft: No space left on device\n"
+    assert done.stderr.decode() == "fieldcraft: <stdout>: No space left on device\n"
 
 
 def test_closed_standard_input(model: Path) -> None:
@@ -174,3 +174,97 @@ def test_settings_that_do_not_fit(corpora: Path, tmp_path: Path) -> None:
     train("--prior", "laplacian", "--variance", "3")
     train("--patience", "3")
     train("--gazetteer", "cities")
+
+
+def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    script = f'fieldcraft() {{ "{COMMAND[0]}" -m fieldcraft "$@"; }}\n{line}'
+    return subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+
+
+CLOSED = "fieldcraft: <stdout>: is closed; open standard output, or name a file to write to\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "demo",
+        "tag ner.fc test.conll",
+        "evaluate ner.fc test.conll",
+        "score test.conll --raw --gold -1 --predicted -2",
+        "compare test.conll test.conll test.conll",
+        "inspect ner.fc",
+        "explain ner.fc test.conll --json",
+        "convert test.conll -",
+        "check ner.fc",
+        "--help",
+        "--version",
+    ],
+)
+def test_closed_standard_output(line: str, model: Path) -> None:
+    done = in_shell(f"fieldcraft {line} >&-", model.parent)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", CLOSED)
+
+
+def test_closed_streams_that_are_not_needed(model: Path, tmp_path: Path) -> None:
+    train = f"fieldcraft train {model.parent}/train.conll --columns word,pos,ner --templates word -o m.fc -q"
+    done = in_shell(f"{train} <&- >&- 2>&-", tmp_path)
+    assert done.returncode == 0
+    assert fc.load(tmp_path / "m.fc").classes_.tolist() == fc.load(model).classes_.tolist()
+    done = in_shell(f"fieldcraft tag m.fc {model.parent}/test.conll -o out <&- >&- 2>&-", tmp_path)
+    assert done.returncode == 0
+    assert (tmp_path / "out").read_text().count("\n") > 100
+
+
+def test_messages_do_not_go_to_standard_output(model: Path) -> None:
+    done = in_shell("fieldcraft tag ner.fc absent.conll 2>&-", model.parent)
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_a_closed_standard_input_of_training(tmp_path: Path) -> None:
+    done = in_shell("fieldcraft train - -o m.fc <&-", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("fieldcraft: <stdin>: is closed")
+
+
+@pytest.mark.parametrize("line", ["--help", "--version", "train --help", "check ner.fc", "inspect ner.fc"])
+def test_a_reader_that_is_not_there(line: str, model: Path) -> None:
+    """Its end of the pipe is closed before anything is written."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*COMMAND, *line.split()]
+    done = subprocess.run(
+        command, cwd=model.parent, env=environment(), stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.alone
+def test_the_demo_without_a_reader(tmp_path: Path) -> None:
+    """As `fieldcraft demo | head -1`: the exit code of a program that a closed pipe stopped, no traceback."""
+    done = in_shell('fieldcraft demo | head -1; echo "${PIPESTATUS[0]}"', tmp_path)
+    assert done.stdout.splitlines() == ["fieldcraft demo: reading postal addresses", "141"]
+    assert [line for line in done.stderr.splitlines() if not line.startswith("iteration")] == []
+
+
+@pytest.mark.parametrize("line", ["evaluate ner.fc test.conll", "check ner.fc", "--version"])
+def test_a_full_disk_behind_standard_output(line: str, model: Path) -> None:
+    done = in_shell(f"fieldcraft {line} > /dev/full", model.parent)
+    assert (done.returncode, done.stderr) == (1, "fieldcraft: <stdout>: No space left on device\n")
+
+
+def test_a_full_disk_behind_a_file(model: Path, tmp_path: Path) -> None:
+    """No file may grow beyond a kilobyte: the message names the file, and nothing is left."""
+    for line in (
+        f"tag {model} {model.parent}/test.conll -o out",
+        f"inspect {model} --html out",
+        f"convert {model.parent}/test.conll out",
+        f"train {model.parent}/train.conll -q -o out --templates c0",
+    ):
+        done = in_shell(f"ulimit -f 1; fieldcraft {line}", tmp_path)
+        assert done.returncode == 1, line
+        assert done.stderr.splitlines()[-1].startswith("fieldcraft: out: "), done.stderr
+        assert "File too large" in done.stderr
+        assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,18 @@ from __future__ import annotations
 
 def main() -> None:
     """The entry point of the command `fieldcraft`."""
+    import sys
+
+    from fieldcraft.cli.streams import READER_GONE, complain, described, flushed, open_streams
+
+    open_streams()
     from fieldcraft.cli.app import app
 
-    app(prog_name="fieldcraft")
+    try:
+        app(prog_name="fieldcraft")
+    except SystemExit as end:
+        gone = isinstance(end.__context__, BrokenPipeError)  # of help, which typer and rich print
+        sys.exit(READER_GONE if gone else flushed(end.code))
+    except OSError as error:  # while help was printed, before any command was called
+        complain(described(error))
+        sys.exit(flushed(1))

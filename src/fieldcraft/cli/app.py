@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from inspect import cleandoc
@@ -13,6 +12,7 @@ from typer.core import TyperGroup
 
 from fieldcraft.cli import (
     bake_off,
+    check,
     compare,
     convert,
     demo,
@@ -25,6 +25,7 @@ from fieldcraft.cli import (
     tune,
 )
 from fieldcraft.cli.options import Command, Jobs, Quiet, Seed, expanded
+from fieldcraft.cli.streams import READER_GONE, complain, described, flushed, forget
 from fieldcraft.errors import FieldcraftError
 
 COMMANDS: dict[str, Any] = {
@@ -38,10 +39,10 @@ COMMANDS: dict[str, Any] = {
     "compare": compare.compare,
     "inspect": inspect.inspect,
     "explain": explain.explain,
+    "check": check.check,
     "convert": convert.convert,
 }
 INTERRUPTED = 130
-READER_GONE = 141  # what a shell reports for a program that SIGPIPE stopped
 
 
 class Commands(TyperGroup):
@@ -57,18 +58,16 @@ class Commands(TyperGroup):
             sys.stdout.flush()
             return result
         except BrokenPipeError:
-            _forget_output()
+            forget(sys.stdout)
             raise typer.Exit(READER_GONE) from None
         except KeyboardInterrupt:
-            print("fieldcraft: interrupted", file=sys.stderr)
+            complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except FieldcraftError as error:
-            print(f"fieldcraft: {error}", file=sys.stderr)
+            complain(error)
         except OSError as error:
-            name = "" if error.filename is None else f"{error.filename}: "
-            print(f"fieldcraft: {name}{error.strerror or error}", file=sys.stderr)
-        _leave_output()
-        raise typer.Exit(1)
+            complain(described(error))
+        raise typer.Exit(flushed(1))
 
 
 app = typer.Typer(
@@ -112,21 +111,6 @@ def fieldcraft(
     del version
     defaults = {"jobs": jobs, "seed": seed, "quiet": quiet}
     ctx.default_map = dict.fromkeys(COMMANDS, defaults)
-
-
-def _leave_output() -> None:
-    """Flush the output that was written before an error, unless that is the error."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _forget_output()
-
-
-def _forget_output() -> None:
-    """Redirect standard output to nothing, since Python flushes it once more at exit."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
-    os.close(nothing)
 
 
 for _name, _function in COMMANDS.items():

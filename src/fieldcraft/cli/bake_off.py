@@ -9,6 +9,8 @@ import typer
 
 from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, in_writing
 from fieldcraft.cli.train import Looks, PartialLabels, in_learning, in_stopping
+from fieldcraft.replacing import replace_text
+from fieldcraft.terminal import visible_lines
 
 if TYPE_CHECKING:
     from fieldcraft.tuning.results import BakeOff
@@ -89,16 +91,16 @@ def bake_off(
     the others continue. Ctrl-C stops the current entry and omits the rest; the exit code is then 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
+    from fieldcraft.cli.outputs import check_outputs
     from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
-    from fieldcraft.cli.training import model_settings, writable
+    from fieldcraft.cli.training import model_settings
     from fieldcraft.models.chain import ChainCRF
     from fieldcraft.tuning.bake_off import bake_off as baked
     from fieldcraft.tuning.bake_off_entry import read_prior
     from fieldcraft.tuning.plots import check_plots
 
-    for name in kept.files():
-        writable(name)
+    check_outputs(kept.files(), [*files, *dev, *looks.files()])
     if kept.plot is not None:
         check_plots()
     crf = ChainCRF(
@@ -129,7 +131,7 @@ def _keep(result: BakeOff, kept: Kept) -> None:
     import json
 
     if "-" not in (kept.json, kept.markdown):
-        print(result)
+        print(visible_lines(str(result)))
     if kept.json is not None:
         _write(kept.json, json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n")
     if kept.markdown is not None:
@@ -142,5 +144,4 @@ def _write(name: str, text: str) -> None:
     if name == "-":
         print(text, end="")
         return
-    with open(name, "w", encoding="utf-8") as file:
-        file.write(text)
+    replace_text(name, text)

@@ -9,6 +9,7 @@ import typer
 from fieldcraft.cli.options import Json, Metric, Quiet, Seed, in_reading, in_scoring
 from fieldcraft.cli.score import Delimiter, Spans
 from fieldcraft.errors import CorpusError
+from fieldcraft.terminal import visible_lines
 
 EXAMPLES = [
     "fieldcraft tag small.fc test.conll | fieldcraft compare test.conll tagged.conll -",
@@ -62,7 +63,7 @@ def compare(
     print(
         json_.dumps({"files": files, **comparison.to_dict()}, ensure_ascii=False, indent=2)
         if json
-        else comparison
+        else visible_lines(str(comparison))
     )
 
 

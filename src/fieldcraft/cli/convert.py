@@ -61,8 +61,10 @@ def convert(
     tells. OUT is then a model of fieldcraft, or with `--to crfsuite-model` one of CRFsuite.
     """
     del quiet
+    from fieldcraft.cli.outputs import keep_inputs
     from fieldcraft.store.importers import is_model
 
+    keep_inputs([target], [source])
     if source != "-" and is_model(source):
         convert_model(source, target, to)
         return

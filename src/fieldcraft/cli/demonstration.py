@@ -55,9 +55,16 @@ COLOURS = {
 }
 
 
+class Output(Console):
+    """Standard output; that its reader went away is the command's to report, with the right exit code."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def demonstrate(n_jobs: int | None = None, seed: int = 0) -> None:
     """Train, score, predict, show features."""
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     train, held_out = datasets.split(datasets.addresses(n=2000, seed=seed), fraction=0.8, seed=seed)
     console.print(
         "[bold]fieldcraft demo[/bold]: reading postal addresses\n"

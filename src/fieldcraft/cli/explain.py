@@ -37,8 +37,10 @@ def explain(
     """Show why tokens got their labels: each feature's vote against the runner-up."""
     del quiet
     from fieldcraft.cli.loading import load_model
+    from fieldcraft.cli.outputs import keep_inputs
     from fieldcraft.cli.reporting import show
 
+    keep_inputs([html], [model, None if text is not None else file])
     crf = load_model(model, None)
     chosen = _sequence(crf, file, text, sequence, reading)
     show(crf.explain(chosen, token=token, label=against, top=top), json=json, html=html)

@@ -30,7 +30,9 @@ def inspect(
     """Show what a model has learnt: its labels, transitions, templates and strongest features."""
     del quiet
     from fieldcraft.cli.loading import load_model
+    from fieldcraft.cli.outputs import keep_inputs
     from fieldcraft.cli.reporting import show
 
+    keep_inputs([html], [model])
     crf = load_model(model, None)
     show(crf.inspect(top=top, label=label, attribute=attribute, template=template), json=json, html=html)

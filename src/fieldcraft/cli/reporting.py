@@ -6,6 +6,7 @@ import json as json_
 from typing import Any
 
 from fieldcraft.evaluation import metrics
+from fieldcraft.terminal import visible_lines
 
 Labels = list[list[str]]
 
@@ -42,7 +43,7 @@ def print_scores(
         print(json_.dumps(facts, ensure_ascii=False, indent=2))
         return
     if spans:
-        print(metrics.report(gold, predicted, format="conlleval", **(rules or {})))
+        print(visible_lines(metrics.report(gold, predicted, format="conlleval", **(rules or {}))))
     for line in _lines(facts):
         print(line)
 

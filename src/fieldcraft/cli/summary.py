@@ -11,6 +11,7 @@ from fieldcraft.corpus import Corpus, schemes
 from fieldcraft.labels import label_names
 from fieldcraft.models.progress import Progress
 from fieldcraft.optimisers.loop import Record
+from fieldcraft.terminal import visible
 
 MOST = 60  # rows of a list that are shown
 
@@ -34,7 +35,7 @@ class Report:
         if partial:
             self._say(f"{partial:,} tokens have an unknown label or several candidates")
         for warning in warnings(train, held_out, counts):
-            print(f"warning: {warning}", file=sys.stderr)
+            self.warn(warning)
 
     def begin(self, encoder: Any, index: Any, max_iterations: int) -> None:
         """Print the number of features, by template."""
@@ -52,6 +53,10 @@ class Report:
     def tell(self, line: str) -> None:
         self._say(line)
 
+    def warn(self, problem: str) -> None:
+        """Print a warning, also if all else is quiet."""
+        print(f"warning: {visible(problem)}", file=sys.stderr)
+
     def end(self, reason: str) -> None:
         if self._progress:
             self._progress.end(reason)
@@ -68,7 +73,7 @@ class Report:
 
     def _say(self, line: str) -> None:
         if not self.quiet:
-            print(line, file=sys.stderr)
+            print(visible(line), file=sys.stderr)
 
 
 def warnings(train: Corpus, held_out: Corpus | None, counts: Counter[str]) -> list[str]:

@@ -52,10 +52,12 @@ def tag(
     del quiet
     from fieldcraft.cli.answers import Answers
     from fieldcraft.cli.loading import load_model, reading_of
+    from fieldcraft.cli.outputs import keep_inputs
     from fieldcraft.cli.reading import read_batches
     from fieldcraft.cli.texts import read_texts
     from fieldcraft.corpus.targets import opened
 
+    keep_inputs([output], [model, *files])
     crf = load_model(model, jobs)
     answers = Answers(crf, confidence=confidence, marginals=marginals, k_best=k_best)
     with opened(output) as target:

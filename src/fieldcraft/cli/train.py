@@ -57,6 +57,10 @@ class Looks:
         str | None, in_looks(help="How `tag --text` cuts text: words, whitespace or characters.")
     ] = None
 
+    def files(self) -> list[str]:
+        """What may be the path of a file that is read."""
+        return [self.templates, *(text.partition("=")[2] for text in self.gazetteer or ())]
+
 
 @dataclass
 class Learns:
@@ -163,11 +167,13 @@ def train(
     iteration; the model is still written, and the exit code is 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
+    from fieldcraft.cli.outputs import check_outputs
     from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
-    from fieldcraft.cli.training import make_model, writable
+    from fieldcraft.cli.training import make_model
 
-    writable(output)
+    snapshots = stops.snapshots(output)
+    check_outputs([output, snapshots["snapshot"]], [*files, *(dev or ()), *looks.files()])
     report = Report(quiet=quiet)
     corpus, held_out, source = read_labelled(files, dev, reading.arguments(), partial.arguments())
     report.corpora(corpus, held_out)
@@ -179,7 +185,7 @@ def train(
         X_dev=held_out,
         patience=stops.patience,
         max_seconds=stops.max_seconds,
-        **stops.snapshots(output),
+        **snapshots,
         callbacks=[report],
     )
     crf.source_ = source

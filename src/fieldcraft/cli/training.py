@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -37,15 +36,6 @@ def model_settings(looks: Looks) -> dict[str, Any]:
         "gazetteers": [_gazetteer(text) for text in looks.gazetteer or ()] or None,
         **({} if looks.tokenizer is None else {"tokenizer": looks.tokenizer}),
     }
-
-
-def writable(path: str) -> None:
-    """Raise an InputError if a file cannot be written, before any training."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise InputError(f"{path}: the folder {folder} does not exist; make it first")
-    if os.path.isdir(path) or not os.access(folder, os.W_OK):
-        raise InputError(f"{path}: a file cannot be written there; choose another path")
 
 
 def _prior(learns: Learns) -> Prior:

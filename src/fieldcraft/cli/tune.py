@@ -9,6 +9,7 @@ import typer
 
 from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, in_writing, named, panel
 from fieldcraft.cli.train import Keeps, Learns, Looks, PartialLabels, Stops, in_file
+from fieldcraft.terminal import visible_lines
 
 EXAMPLES = [
     "fieldcraft tune train.conll --dev dev.conll --templates c0 --over variance=0.1..1000",
@@ -87,9 +88,10 @@ def tune(
     rows so far and the best model; the exit code is then 130.
     """
     from fieldcraft.cli.app import INTERRUPTED
+    from fieldcraft.cli.outputs import check_outputs
     from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
-    from fieldcraft.cli.training import make_model, writable
+    from fieldcraft.cli.training import make_model
     from fieldcraft.tuning.evidence import empirical_bayes
     from fieldcraft.tuning.plots import check_plots
     from fieldcraft.tuning.search import tune as tuned
@@ -98,9 +100,8 @@ def tune(
     _check(searches, dev, kept)
     by_default = None if output is None or searches.method == EVIDENCE else f"{output}.jsonl"
     results = kept.results or by_default
-    for name in (output, results, kept.plot):
-        if name is not None:
-            writable(name)
+    outputs = [output, results, results and f"{results}.weights", kept.plot]
+    check_outputs(outputs, [*files, *(dev or ()), *looks.files()])
     if kept.plot is not None:
         check_plots()
     report = Report(quiet=quiet)
@@ -116,7 +117,7 @@ def tune(
         result = tuned(
             crf, corpus, X_dev=held_out, over=over, method=searches.method, points=points, results=results
         )
-    print(result)
+    print(visible_lines(str(result)))
     if result.model is not None and output is not None:
         result.model.source_ = source
         result.model.save(output, compact=keeps.compact, float32=keeps.float32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as AbstractSequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
 from fieldcraft.corpus.sequences import Labels
@@ -54,26 +55,30 @@ def choose(
     several = label is not None and not isinstance(label, (str, int))
     asked = () if label is None else (label,) if isinstance(label, (str, int)) else tuple(label)
     kept = available if columns is None else tuple(columns)
+    known = set(available)
     if optional:
-        absent = {key for key in asked if isinstance(key, str) and key not in available}
+        absent = {key for key in asked if isinstance(key, str) and key not in known}
         asked = tuple(key for key in asked if key not in absent)
         kept = tuple(key for key in kept if key not in absent)
-    labels = tuple(_named(available, key, where, "label column") for key in asked)
-    observed = tuple(_named(available, key, where, "column") for key in kept)
+    labels = tuple(_named(available, known, key, where, "label column") for key in asked)
+    observed = tuple(_named(available, known, key, where, "column") for key in kept)
     _check_distinct(observed, "columns", where)
     _check_distinct(labels, "label columns", where)
-    fields = tuple(name for name in available if name in observed or name in labels)
-    return Layout(fields, tuple(n for n in observed if n not in labels), labels, several)
+    chosen, labelled = {*observed, *labels}, set(labels)
+    fields = tuple(name for name in available if name in chosen)
+    return Layout(fields, tuple(n for n in observed if n not in labelled), labels, several)
 
 
-def _named(available: AbstractSequence[str], key: str | int, where: str, what: str) -> str:
+def _named(
+    available: AbstractSequence[str], known: AbstractSet[str], key: str | int, where: str, what: str
+) -> str:
     if isinstance(key, int):
         if not -len(available) <= key < len(available):
             raise CorpusError(f"{where}: {what} {key} is not one of {len(available)} columns")
         return available[key]
-    if key not in available:
-        known = ", ".join(map(str, available))
-        raise CorpusError(f"{where}: {what} {key!r} is not one of {known}; name one of them")
+    if not isinstance(key, str) or key not in known:
+        names = ", ".join(map(str, available))
+        raise CorpusError(f"{where}: {what} {key!r} is not one of {names}; name one of them")
     return key
 
 

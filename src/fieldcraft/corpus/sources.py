@@ -67,6 +67,8 @@ class Source:
                 f"{self.name} was read already and cannot be read again; "
                 "give a path, or read it whole with lazy=False"
             )
+        if self._origin == "-" and sys.stdin is None:
+            raise CorpusError("<stdin>: is closed; pass a file, or open standard input")
         self._spent = True
         # a replaced standard input may have no binary buffer
         stream = getattr(sys.stdin, "buffer", sys.stdin) if self._origin == "-" else self._origin

@@ -1,21 +1,16 @@
-"""Writes text to a path (a temporary file is renamed, `.gz` is compressed), `-` or an open stream.
-
-Hazard: a path that is not a regular file (a pipe, a terminal) is written directly, since renaming
-would replace it.
-"""
+"""Writes text to a path (a file appears whole or not at all, `.gz` is compressed), `-` or an open stream."""
 
 from __future__ import annotations
 
 import gzip
 import os
-import secrets
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from fieldcraft.errors import CorpusError
+from fieldcraft.replacing import replacing
 
 
 def target_name(target: Any) -> str:
@@ -37,6 +32,8 @@ def write_text(target: Any, texts: Iterable[str], encoding: str) -> None:
 def opened(target: Any) -> Iterator[Any]:
     """The stream behind a target; a path is replaced only if all went well."""
     if target == "-":
+        if sys.stdout is None:
+            raise CorpusError("<stdout>: is closed; name a file to write to, or open standard output")
         sys.stdout.flush()
         # a replaced standard output (a notebook's) may have no bytes beneath it
         yield getattr(sys.stdout, "buffer", sys.stdout)
@@ -44,9 +41,8 @@ def opened(target: Any) -> Iterator[Any]:
     elif not isinstance(target, (str, os.PathLike)):
         yield target
     else:
-        path = os.path.realpath(target)
-        with _replacing(path) as file:
-            if not path.lower().endswith(".gz"):
+        with _replacing(target) as file:
+            if not os.path.realpath(target).lower().endswith(".gz"):
                 yield file
                 return
             # no time stamp: equal corpora make equal files
@@ -77,23 +73,12 @@ def _encoded(text: str, encoding: str) -> bytes:
 
 
 @contextmanager
-def _replacing(path: str) -> Iterator[BinaryIO]:
-    """A file that replaces `path` if all went well."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as file:
-            yield file
-        return
-    aside = f"{path}.{secrets.token_hex(4)}.part"
+def _replacing(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file that replaces `target` if all went well; CorpusError if it cannot be written."""
     try:
-        with open(aside, "xb") as file:
+        with replacing(target) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(path):
-            shutil.copymode(path, aside)
-        os.replace(aside, path)
+    except BrokenPipeError:  # the reader of a named pipe went away, which is not an error of the corpus
+        raise
     except OSError as error:
-        raise CorpusError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        if os.path.exists(aside):
-            os.unlink(aside)
+        raise CorpusError(f"{os.fspath(target)}: cannot be written ({error.strerror or error})") from error

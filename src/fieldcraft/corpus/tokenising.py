@@ -9,7 +9,10 @@ count characters, half-open: ``text[token.start:token.end] == token.text``, alwa
 
 A named rule never changes, since models store its name. Tokens are matched from left to
 right, once; the named rules take time in proportion to the length of any text.
-Hazard: a user's regular expression may take exponential time on hostile text.
+Hazards: a user's regular expression may take exponential time on hostile text. A model file may have one
+too, and Python takes up to a millisecond per character to compile it: expressions of more than 2,000
+characters, or with a counted repetition of more than 1,000, are refused when a model is trained, saved or
+loaded.
 """
 
 from __future__ import annotations
@@ -22,6 +25,10 @@ from typing import Any, NamedTuple
 
 from fieldcraft.corpus.word_rule import character_pattern, word_pattern
 from fieldcraft.errors import InputError
+
+MOST_CHARACTERS = 2000  # of a user's expression
+MOST_REPEATS = 1000  # in its counted repetitions, {m,n}
+_COUNTED = re.compile(r"\\.|\{(\d*)(?:,(\d*))?\}", re.DOTALL)  # or an escaped character, which counts nothing
 
 
 class Token(NamedTuple):
@@ -135,7 +142,24 @@ def _compiled(pattern: str | None, name: str) -> re.Pattern[str]:
         return re.compile(RULES[name]())
     if name in RULES:
         raise InputError(f"Tokenizer: {name!r} is the name of a rule; give your pattern another")
+    _check_size(pattern)
     try:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as problem:
         raise InputError(f"Tokenizer: {pattern!r} is not a regular expression: {problem}") from None
+
+
+def _check_size(pattern: str) -> None:
+    """Raise an InputError for an expression that could take long to compile."""
+    if len(pattern) > MOST_CHARACTERS:
+        raise InputError(
+            f"Tokenizer: the pattern has {len(pattern):,} characters; at most {MOST_CHARACTERS:,} are "
+            "allowed: shorten it, or cut the text before and give lists of words"
+        )
+    for found in _COUNTED.finditer(pattern):
+        numbers = [number for number in found.groups() if number]
+        if any(len(number) > 9 or int(number) > MOST_REPEATS for number in numbers):
+            raise InputError(
+                f"Tokenizer: the pattern has the repetition {found[0]}; at most {MOST_REPEATS:,} are "
+                "allowed: use a smaller number, or * or +"
+            )

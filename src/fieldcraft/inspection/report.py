@@ -11,8 +11,9 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from fieldcraft.replacing import replace_text
 
 
 class Cell(NamedTuple):
@@ -82,7 +83,7 @@ class Report:
 
         text = page(self)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            replace_text(path, text)
         return text
 
     def _repr_html_(self) -> str:

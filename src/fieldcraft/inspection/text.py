@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 from fieldcraft.inspection.report import Cell, Report, Table
+from fieldcraft.terminal import visible
 
 STYLES = {
     "for": "green",
@@ -38,13 +39,6 @@ def render(report: Report, *, colour: bool) -> str:
         for part in section.parts:
             lines += [visible(part)] if isinstance(part, str) else list(_table(part, paint))
     return "\n".join(lines)
-
-
-def visible(text: str) -> str:
-    """The text with control and other invisible characters escaped."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def width(text: str) -> int:

@@ -36,7 +36,7 @@ def chain_of(found: Imported) -> ChainCRF:
 
 def export(model: Any, path: str | os.PathLike[str], format: str) -> None:
     """Write a chain as a model of another toolkit, completely or not at all."""
-    from fieldcraft.store.files import write_whole
+    from fieldcraft.replacing import replacing
     from fieldcraft.store.importers import crfsuite
 
     if format not in EXPORTS:
@@ -47,7 +47,8 @@ def export(model: Any, path: str | os.PathLike[str], format: str) -> None:
         content = crfsuite.write(model.classes_.tolist(), *_named_features(model))
     except ValueError as error:
         raise InputError(f"the model cannot be a model of CRFsuite: {error}") from None
-    write_whole(path, content)
+    with replacing(path) as file:
+        file.write(content)
 
 
 def _refuse(model: Any) -> None:

@@ -56,7 +56,7 @@ def save(
     compact: bool = False,
     float32: bool = False,
     zeros: bool = False,
-    checksums: bool = False,
+    checksums: bool = True,
 ) -> None:
     """Write a fitted model to ``path``, completely or not at all."""
     model._require_fitted()
@@ -72,11 +72,19 @@ def save(
     )
 
 
-def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
-    """Load a model from a file, which is memory-mapped: processes that load it share its pages.
+def load(
+    path: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: bool | None = None
+) -> ChainCRF:
+    """Load a model from a file; bytes are taken as the content of a file.
 
-    Bytes are taken as the content of a file. Models of CRFsuite, CRF++ and Wapiti and pickles of
-    sklearn-crfsuite are recognised by their content.
+    Models of CRFsuite, CRF++ and Wapiti and pickles of sklearn-crfsuite are recognised by their content.
+
+    Parameters
+    ----------
+    path : file, or its content
+    mapped : map the file into memory, so that processes that load it share its pages; it must then be
+        replaced (as ``save`` does), never written into. False reads it into the memory of this process
+    verify : compare all of the file with its checksums; None does so in files of up to 64 MB
 
     >>> import tempfile
     >>> from fieldcraft import ChainCRF
@@ -89,7 +97,7 @@ def load(path: str | os.PathLike[str] | bytes) -> ChainCRF:
     foreign = read_foreign(path)
     if foreign is not None:
         return chain_of(foreign)
-    header, arrays = read_arrays(path)
+    header, arrays = read_arrays(path, mapped=mapped, verify=verify)
     kind = resolve_kind(header.get("kind"))
     if kind is None:
         raise ModelFileError(

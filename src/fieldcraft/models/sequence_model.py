@@ -27,7 +27,7 @@ class SequenceModel(Learner):
         compact: bool = False,
         float32: bool = False,
         zeros: bool = False,
-        checksums: bool = False,
+        checksums: bool = True,
     ) -> None:
         """Write the model to one file, whole or not at all.
 
@@ -36,7 +36,7 @@ class SequenceModel(Learner):
         compact : omit the counts of the features, which only inspection needs
         float32 : store the weights in single precision
         zeros : store also the features whose weight is exactly 0, which change no prediction
-        checksums : store digests of all arrays, which loading verifies; it then reads the whole file
+        checksums : store checksums of all parts of the file, so that damage is an error when it is loaded
         """
         from fieldcraft.models.persistence import save
 

@@ -38,7 +38,7 @@ from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.problems import build, check_mask, check_weights, release_memory
 from fieldcraft.problems.curvatures import LARGE_VALUES, largest_value
-from fieldcraft.store.snapshots import read_snapshot, write_snapshot
+from fieldcraft.store.snapshots import check_snapshot, keep_snapshot, read_snapshot
 from fieldcraft.structures.feature_selection import with_likely_features
 from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
@@ -99,8 +99,7 @@ class Training:
 
         ``start`` [F] are the initial weights; None for those of the settings.
         """
-        if resume and snapshot is None:
-            raise InputError("resume=True needs snapshot=, the file to continue from")
+        check_snapshot(snapshot, resume=resume)
         rules = Control(held_out=None if dev is None else _unread, **control)  # raises errors before any work
         labels = labels_of(X, y, partial=self.objective.partial) if shared is None else shared.labels
         self.classes = self._labels(labels, classes)
@@ -126,7 +125,7 @@ class Training:
             terms = loss["costs"], loss["label_weights"]
             digest = self._digest(design, prior, weights, mask, *terms, start, *_identity(rules))
             resumed = read_snapshot(snapshot, digest) if resume else None
-            rules.snapshot = partial(write_snapshot, snapshot, digest)
+            rules.snapshot = partial(keep_snapshot, snapshot, digest, rules.callbacks)
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
         index, largest = design.index, largest_value(design)
         del design, data

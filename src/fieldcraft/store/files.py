@@ -1,35 +1,38 @@
 """One safetensors file: arrays, and a JSON header of ours in its metadata.
 
-Written to a temporary name in the same folder, synced and renamed: a reader sees the old file or the new one,
-never a part of one. Read by mapping it: the arrays are views of the file's pages, which all processes share.
-No pickle, no code. The directory of arrays is read here, number by number, since a file may be damaged or
-hostile: anything that does not fit raises a ModelFileError. A header may have ``checksums``, the digests of
-arrays by name; they are compared when the file is read, which then reads all of it.
+Written whole or not at all (replacing.py). Read by mapping it: the arrays are views of the file's pages,
+which all processes share; or by reading it into memory. No pickle, no code. The directory of arrays is read
+here, number by number, since a file may be damaged or hostile: anything that does not fit raises a
+ModelFileError.
 
-Hazard: a mapped file must be replaced (as saving does), never written into.
+A file has checksums of its directory and of each array (checksums.py). The directory's is always compared,
+those of the arrays in files of up to 64 MB, and beyond that on request, since it reads all of the file.
+
+Hazard: a mapped file must be replaced (as saving does), never written into or truncated: the system ends a
+process that reads a page that is no longer there (SIGBUS).
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import mmap
 import os
-import secrets
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import ModelFileError
+from fieldcraft.replacing import is_special, replacing
+from fieldcraft.store.checksums import METHOD, NAME, REMEDY, compare_arrays, compare_directory, crc32c, taken
 
 FORMAT = 3
 META = "fieldcraft"
 MOST_HEADER = 1 << 22  # bytes; as Python objects they may take twelve times as much,
 MOST_BRACKETS = 1 << 17  # lists and dicts, of two bytes each, far more
+MOST_COMPARED = 1 << 26  # bytes of a file whose arrays are compared with their checksums unasked
 TYPES = {
     "F64": np.float64,
     "F32": np.float32,
@@ -45,46 +48,55 @@ TYPES = {
 }
 
 
+class Stored(NamedTuple):
+    """The content of a file; ``compared`` says whether the arrays agree with checksums, None: it has none."""
+
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    compared: bool | None
+
+
 def write_arrays(
     path: str | os.PathLike[str],
     header: dict[str, Any],
     arrays: dict[str, NDArray[Any]],
     *,
-    checksums: bool = False,
+    checksums: bool = True,
 ) -> None:
-    """Write header and arrays to ``path`` atomically."""
+    """Write header and arrays to ``path``, whole or not at all."""
     from safetensors.numpy import save
 
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; make it first")
-    if target.exists() and not target.is_file():  # a device would be replaced by a file
+    target = os.fspath(path)
+    if is_special(target):  # a device would be replaced by a file
         raise ModelFileError(f"{target} is a folder or a device; choose the name of a file")
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     if checksums:
-        header = {**header, "checksums": {name: digest_of(array) for name, array in flat.items()}}
+        header = {**header, NAME: METHOD}
+        flat[NAME] = np.zeros(1 + len(flat), np.uint32)
     text = json.dumps({"format": FORMAT, **header}, default=_plain)
     if 2 * len(text) > MOST_HEADER:  # quotes double when it becomes a string of the directory
         raise ModelFileError(
             f"{target}: a header of {len(text)} bytes is too long; shorten labels or templates"
         )
-    write_whole(target, save(flat, metadata={META: text}))
-
-
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file atomically: a reader sees the old content or the new one."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
+    data = save(flat, metadata={META: text})
     try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
+        pieces = _with_checksums(data) if checksums else [data]
+    except ValueError as error:  # a directory that could not be read again
+        raise ModelFileError(f"{target}: {error}; shorten labels or templates") from None
+    with replacing(target) as file:
+        for piece in pieces:
+            file.write(piece)
+
+
+def _with_checksums(data: bytes) -> list[Any]:
+    """The content of a file in pieces, with the zeros that stand for its checksums replaced by them."""
+    directory, start = _directory(data)
+    whole = memoryview(data)
+    places = {k: entry["data_offsets"] for k, entry in directory.items() if k != "__metadata__"}
+    begin, end = places.pop(NAME)
+    parts = [whole[:start], *(whole[start + a : start + b] for a, b in places.values())]
+    sums = np.array([crc32c(part) if len(part) else 0 for part in parts], np.uint32)
+    return [whole[: start + begin], sums.tobytes(), whole[start + end :]]
 
 
 def name_of(source: str | os.PathLike[str] | bytes) -> str:
@@ -93,23 +105,27 @@ def name_of(source: str | os.PathLike[str] | bytes) -> str:
 
 
 def read_arrays(
-    source: str | os.PathLike[str] | bytes,
+    source: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: bool | None = None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a file of ``write_arrays``, or of its content; arrays are views of the file."""
+    """Header and arrays of a file of ``write_arrays``, or of its content."""
+    stored = read_file(source, mapped=mapped, verify=verify)
+    return stored.header, stored.arrays
+
+
+def read_file(
+    source: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: bool | None = None
+) -> Stored:
+    """The content of a file of ``write_arrays``, or of its bytes.
+
+    mapped : the arrays are views of the file's pages; otherwise the file is read into memory
+    verify : compare all arrays with their checksums; None does so in files of up to 64 MB
+    """
     name = name_of(source)
     if not isinstance(source, bytes) and not Path(source).exists():
         raise FileNotFoundError(f"{name}: no such file")
     try:
-        content = source if isinstance(source, bytes) else _mapped(name)
-        directory, start = _directory(content)
-        metadata = directory.pop("__metadata__", None) or {}
-        text = metadata.get(META)
-        arrays, room = {}, len(content) - start
-        for key, entry in directory.items():
-            arrays[key] = _array(key, entry, content, start)
-            room -= arrays[key].nbytes
-            if room < 0:  # overlapping arrays that are not aligned are copied, which could fill the memory
-                raise ValueError("its arrays overlap")
+        content = source if isinstance(source, bytes) else _content(name, mapped=mapped)
+        text, arrays, start = _parts(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
     except MemoryError:
@@ -117,36 +133,39 @@ def read_arrays(
     if text is None:
         raise ModelFileError(f"{name} is a safetensors file, but fieldcraft did not write it")
     header = _header(name, text)
-    _compare_checksums(name, header.get("checksums"), arrays)
-    return header, arrays
+    rest = len(content) - start - sum(array.nbytes for array in arrays.values())
+    sums = taken(name, header, arrays)
+    if sums is None:
+        return Stored(header, arrays, None)
+    if rest:
+        raise ModelFileError(f"{name} is damaged: {rest} bytes belong to no array; {REMEDY}")
+    compare_directory(name, memoryview(content)[:start], sums)
+    if verify or (verify is None and len(content) <= MOST_COMPARED):
+        compare_arrays(name, arrays, sums)
+        return Stored(header, arrays, True)
+    return Stored(header, arrays, False)
 
 
-def digest_of(array: NDArray[Any]) -> str:
-    """The digest of an array's type, shape and content."""
-    hasher = hashlib.blake2b(f"{array.dtype.str} {array.shape}".encode(), digest_size=16)
-    hasher.update(array.reshape(-1).view(np.uint8).data)
-    return hasher.hexdigest()
+def _parts(content: mmap.mmap | bytes) -> tuple[Any, dict[str, NDArray[Any]], int]:
+    """Our header as text (None if there is none), the arrays, and the offset where they begin."""
+    directory, start = _directory(content)
+    metadata = directory.pop("__metadata__", None) or {}
+    arrays, room = {}, len(content) - start
+    for key, entry in directory.items():
+        arrays[key] = _array(key, entry, content, start)
+        room -= arrays[key].nbytes
+        if room < 0:  # overlapping arrays that are not aligned are copied, which could fill the memory
+            raise ValueError("its arrays overlap")
+    return metadata.get(META), arrays, start
 
 
-def _compare_checksums(name: str, expected: Any, arrays: dict[str, NDArray[Any]]) -> None:
-    if expected is None:
-        return
-    if not isinstance(expected, dict) or not expected.keys() <= arrays.keys():
-        raise ModelFileError(f"{name} is damaged: it has checksums of arrays that it lacks")
-    for key, digest in expected.items():
-        if digest_of(arrays[key]) != digest:
-            raise ModelFileError(
-                f"{name} is damaged: the content of {key} has changed since it was written; remove it, or "
-                "replace it by an intact copy"
-            )
-
-
-def _mapped(name: str) -> mmap.mmap | bytes:
+def _content(name: str, *, mapped: bool) -> mmap.mmap | bytes:
     if not os.path.isfile(name):
         raise ValueError("it is not a regular file")
     with open(name, "rb") as file:
-        empty = os.fstat(file.fileno()).st_size == 0  # which cannot be mapped
-        return b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if mapped and os.fstat(file.fileno()).st_size > 0:  # an empty file cannot be mapped
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return file.read()
 
 
 def _directory(content: mmap.mmap | bytes) -> tuple[dict[str, Any], int]:
@@ -210,14 +229,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} of type {type(value).__name__} cannot be saved")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Syncs a folder, so that a new name survives a power cut; ignored where folders cannot be synced."""
-    if hasattr(os, "O_DIRECTORY"):
-        with contextlib.suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fieldcraft.tuning.plots import new_figure, plain_axes
+from fieldcraft.tuning.plots import new_figure, plain_axes, save_figure
 from fieldcraft.tuning.space import PRIOR, spelled
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def draw_curve(found: Tuning, path: Any) -> None:
     below.set_ylabel("weights that are not zero")
     below.set_ylim(bottom=0)
     below.set_xlabel("point" if axis is None else axis.removeprefix(PRIOR))
-    canvas.print_figure(path, dpi=150)
+    save_figure(canvas, path)
 
 
 def _axis(found: Tuning) -> str | None:

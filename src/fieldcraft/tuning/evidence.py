@@ -35,6 +35,7 @@ from fieldcraft.priors import Gaussian, Names, NoPrior
 from fieldcraft.priors.groups import Grouped
 from fieldcraft.problems import build, check_weights
 from fieldcraft.problems.protocols import Gradient
+from fieldcraft.terminal import visible_lines
 from fieldcraft.tuning.evidence_result import Evidence, Round
 from fieldcraft.tuning.path import restartable
 
@@ -94,7 +95,7 @@ def empirical_bayes(
                 break
             done.append(latest)
             if crf.verbose:
-                print(latest, file=sys.stderr)
+                print(visible_lines(str(latest)), file=sys.stderr)
             if interrupts.seen or search.settled(tolerance):
                 break
     model = search.model()

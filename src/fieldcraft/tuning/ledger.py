@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fieldcraft.errors import InputError
+from fieldcraft.replacing import naming, replace_text
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 from fieldcraft.tuning.tuned import Tried
 
@@ -47,7 +48,7 @@ class Ledger:
         self.lines.append(line)
         if self.path is None:
             return
-        with self.path.open("a", encoding="utf-8") as file:
+        with naming(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -108,6 +109,4 @@ class Ledger:
     def _replace(self, lines: list[dict[str, Any]]) -> None:
         assert self.path is not None
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        beside = self.path.with_name(self.path.name + ".new")
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, self.path)
+        replace_text(self.path, text)

@@ -7,6 +7,7 @@ upper part, where good entries differ; an entry that ends far below is shown at 
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
+from fieldcraft.replacing import replacing
 
 if TYPE_CHECKING:
     from fieldcraft.tuning.results import BakeOff, Result
@@ -46,6 +48,18 @@ def plain_axes(axes: Any) -> None:
         axes.spines[side].set_visible(False)
 
 
+def save_figure(canvas: Any, path: Any) -> None:
+    """Write a figure to a stream or, whole or not at all, to a file of the format that its suffix names."""
+    if not isinstance(path, (str, os.PathLike)):
+        canvas.print_figure(path, dpi=150)
+        return
+    name, format = os.fspath(path), os.path.splitext(path)[1][1:].lower()
+    if not format:
+        name, format = f"{name.rstrip('.')}.png", "png"
+    with replacing(name) as file:
+        canvas.print_figure(file, format=format, dpi=150)
+
+
 def draw(found: BakeOff, path: Any) -> None:
     """Draw all entries that have points into a file."""
     rows = [row for row in found.results if row.points]
@@ -58,7 +72,7 @@ def draw(found: BakeOff, path: Any) -> None:
     plain_axes(axes)
     if rows:
         _lines(axes, rows)
-    canvas.print_figure(path, dpi=150)
+    save_figure(canvas, path)
 
 
 def _lines(axes: Any, rows: list[Result]) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
+from fieldcraft.terminal import visible
 from fieldcraft.tuning.trial import Point
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class TrialsProgress:
             self._live.update(_table(self.rows.values()), refresh=True)
             return
         named = [f"{head} {cell}".strip() for head, cell in zip(HEAD[1:], self.rows[name][1:]) if cell]
-        print("  ".join([f"{name}:", *named]), file=self.stream, flush=True)
+        print(visible("  ".join([f"{name}:", *named])), file=self.stream, flush=True)
 
 
 def _blank(name: str) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+import json
 import sys
+import time
 import tracemalloc
 from typing import ClassVar
 
@@ -318,3 +320,20 @@ def test_what_a_slow_source_has_is_read_at_once():
     source = Slow()
     left = [len(source.pieces) for _ in fc.read(source, lazy=True)]
     assert left == [2, 2, 1, 0]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("form", ["columns", "named", "jsonl"])
+def test_a_hundred_thousand_columns(form):
+    """In linear time, less than a second; in quadratic time it takes minutes."""
+    names = [f"c{i}" for i in range(100_000)]
+    options = {"label": "c99999", **({"columns": names} if form == "named" else {})}
+    line = " ".join(map(str, range(100_000))) + "\n"
+    if form == "jsonl":
+        line = json.dumps({name: ["x"] for name in names}) + "\n"
+        options["format"] = "jsonl"
+    begin = time.process_time()
+    corpus = fc.read(io.StringIO(line), **options)
+    assert time.process_time() - begin < 1.0
+    assert len(corpus.fields) == 100_000
+    assert corpus.labels == [["x" if form == "jsonl" else "99999"]]

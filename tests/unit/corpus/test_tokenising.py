@@ -20,7 +20,8 @@ from fieldcraft.corpus.tokenising import (
     restore_tokenizer,
     tokenize,
 )
-from fieldcraft.errors import InputError
+from fieldcraft.errors import InputError, ModelFileError
+from fieldcraft.store.files import read_arrays, write_arrays
 
 CASES = {
     "sentence": ("He left, then (again) stopped.", "He left , then ( again ) stopped ."),
@@ -188,3 +189,44 @@ def test_description_and_pickle_make_it_again(given_):
 def test_refusals(call, text):
     with pytest.raises(InputError, match=text):
         call()
+
+
+LONG = "[\x00-\U0010ffff]" * 4000  # takes 19 seconds to compile
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (LONG, "has 20,000 characters; at most 2,000 are allowed"),
+        ("a" * 2001, "has 2,001 characters"),
+        ("a{1001}", r"repetition \{1001\}; at most 1,000 are allowed"),
+        ("a{2,1001}b", r"repetition \{2,1001\}"),
+        ("a{99999999999999999999}", "repetition"),
+        ("a{,5000}", "repetition"),
+        ("(?:a{3}){4000,}", r"repetition \{4000,\}"),
+    ],
+    ids=["long", "longer by one", "count", "range", "huge", "upper", "nested"],
+)
+def test_patterns_that_could_take_long_are_refused(pattern, text, tmp_path):
+    """Before they are compiled, when a model is trained, saved or loaded."""
+    X, y = [[["a"]]], [["N"]]
+    begin = time.process_time()
+    with pytest.raises(InputError, match=text):
+        fc.ChainCRF(tokenizer=Tokenizer(pattern=pattern)).fit(X, y)
+    crf = fc.ChainCRF().fit(X, y)
+    crf.tokenizer = Tokenizer(pattern=pattern)
+    with pytest.raises(InputError, match=text):
+        crf.save(tmp_path / "x.fc")
+    crf.tokenizer = Tokenizer(pattern="a")
+    crf.save(tmp_path / "x.fc")
+    header, arrays = read_arrays(tmp_path / "x.fc")
+    header["parameters"]["tokenizer"]["pattern"] = pattern
+    write_arrays(tmp_path / "x.fc", header, arrays)
+    with pytest.raises(ModelFileError, match=text):
+        fc.load(tmp_path / "x.fc")
+    assert time.process_time() - begin < 2.0
+
+
+@pytest.mark.parametrize("pattern", ["a" * 2000, "a{1000}", "a{1,1000}", r"a\{5000\}", "a{,}"])
+def test_patterns_at_the_limit(pattern):
+    resolve_tokenizer(Tokenizer(pattern=pattern))

@@ -15,7 +15,8 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft.inspection.report import Report
-from fieldcraft.inspection.text import visible, width
+from fieldcraft.inspection.text import width
+from fieldcraft.terminal import visible
 from unit.inspection.fitted import KINDS, asked, fitted
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&lt;", "</style></table>", "it's"]

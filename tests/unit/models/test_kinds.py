@@ -128,7 +128,7 @@ def test_any_structure_with_labels_in_threes(tmp_path: Path) -> None:
     model = fitted_bare()
     expected = potentials(model)
     assert expected["triple"].shape == (5, 8)
-    save(model, tmp_path / "bare.fc", checksums=True)
+    save(model, tmp_path / "bare.fc")
     assert read_arrays(tmp_path / "bare.fc")[0]["index"]["layout"] == "columns"
     for twin in (fc.load(tmp_path / "bare.fc"), pickle.loads(pickle.dumps(model))):
         assert type(twin) is Bare

