@@ -22,7 +22,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Record:
-    """What an iteration left behind; ``gap`` bounds how far the objective is from its minimum, if known."""
+    """What an iteration left behind.
+
+    ``gap`` bounds how far the objective is from its minimum, if known; ``weight_norm`` is the length of the
+    weights (None in the log of a model whose file is older than the field).
+    """
 
     iteration: int
     objective: float
@@ -32,6 +36,7 @@ class Record:
     held_out: float | None = None
     active: int | None = None
     gap: float | None = None
+    weight_norm: float | None = None
 
 
 @dataclass
@@ -158,6 +163,7 @@ class Loop:
             held_out,
             None if run.problem.l1 is None else int(np.count_nonzero(weights)),
             run.gap if math.isfinite(run.gap) else None,
+            math.sqrt(run.dot(weights, weights)),
         )
 
     def _note_best(self, record: Record) -> None:
@@ -208,9 +214,9 @@ class Loop:
 def _record_of(row: list[float]) -> Record:
     """A record from a snapshot, where not-a-number stands for None."""
     iteration, objective, norm, seconds, evaluations, *optional = row
-    held_out, active, gap = (None if math.isnan(value) else value for value in optional)
+    held_out, active, *others = (None if math.isnan(value) else value for value in optional)
     left = None if active is None else int(active)
-    return Record(int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap)
+    return Record(int(iteration), objective, norm, seconds, int(evaluations), held_out, left, *others)
 
 
 class Interrupts:
