@@ -37,6 +37,7 @@ MAY_CALL_CORE = {
     "store",
 }
 JUNK_DRAWERS = {"utils", "helpers", "common", "misc", "base"}
+NAMED_BY_OTHERS = {"src/fieldcraft/compat/utils.py"}  # sklearn-crfsuite's module, imported by its name
 HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pyarrow", "safetensors", "typer", "rich")
 LONGEST = 400
 
@@ -145,6 +146,7 @@ def test_no_junk_drawers() -> None:
     drawers = [
         name_of(path) for path in parts if JUNK_DRAWERS & {part.partition(".")[0] for part in parts[path]}
     ]
+    drawers = sorted(set(drawers) - NAMED_BY_OTHERS)
     assert not drawers, f"{drawers}: a file is named after what it holds"
 
 

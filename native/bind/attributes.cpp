@@ -43,7 +43,8 @@ class AttributeTable {
       }
     }
     if (grow) {  // a model is to be trained: memory counts
-      table_.shrink();
+      // A table that grows by one sequence at a time keeps its room: shrinking it copies all names.
+      if (n >= kSampled) table_.shrink();
       ids.shrink_to_fit();
     }
     nb::object shown = valued ? give(std::move(values)) : nb::none();
@@ -79,6 +80,7 @@ class AttributeTable {
       require(id >= 0 && id < static_cast<int64_t>(table_.size()), "ids out of range");
       out.table_.intern(table_.key(static_cast<size_t>(id)));
     }
+    out.table_.shrink();
     return out;
   }
 

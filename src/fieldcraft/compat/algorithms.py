@@ -70,18 +70,19 @@ def _lbfgs(values: Settings) -> Settings:
 
 
 def _l2sgd(values: Settings) -> Settings:
-    """Penalised likelihood by SGD; the number of good candidates has no effect."""
+    """Penalised likelihood by SGD, the best pass of it; the number of good candidates has no effect."""
     tested = values["period"] != 0
     return {
         "prior": _prior(0.0, values["c2"]),
         "optimiser": SGD(
             max_iterations=values["max_iterations"],
             objective_tolerance=values["delta"] if tested else -1.0,
-            period=values["period"] if tested else 1,
+            period=2 * values["period"] if tested else 1,  # the best pass stays the best for a while
             first_rate=values["calibration.eta"],
             factor=values["calibration.rate"],
             sample=max(1, int(values["calibration.samples"])),
             max_trials=values["calibration.max_trials"],
+            best=True,
         ),
     }
 
@@ -146,7 +147,7 @@ _FEATURES = {
     "feature.possible_states": Parameter(_flag, False, "Give a weight to every attribute with every label."),
     "feature.possible_transitions": Parameter(_flag, False, "Give a weight to every pair of labels."),
 }
-_C2 = {"c2": Parameter(float, 1.0, "Strength of the penalty on squared weights.")}
+_C2 = {"c2": Parameter(float, 1.0, "Strength of the penalty on squared weights (L2).")}
 _PERIOD = {"period": Parameter(int, 10, "Over how many iterations delta is judged; 0 for no such test.")}
 _DELTA = "Stop when the objective fell by less than this fraction over the last period."
 _EPSILON = {"epsilon": Parameter(float, 0.0, "Stop when the mean loss of a pass is not greater than this.")}
@@ -157,7 +158,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         "L-BFGS",
         {
             **_FEATURES,
-            "c1": Parameter(float, 0.0, "Strength of the penalty on absolute weights; above 0 uses OWL-QN."),
+            "c1": Parameter(float, 0.0, "Strength of the penalty on absolute weights (L1); uses OWL-QN."),
             **_C2,
             "max_iterations": Parameter(int, UNLIMITED, "The greatest number of iterations; 0 for no limit."),
             "num_memories": Parameter(int, 6, "Remembered steps that stand in for the inverse Hessian."),

@@ -2,27 +2,34 @@
 
 Same parameters, methods and fitted attributes. The model is in memory and is pickled with the
 estimator; ``model_filename`` names a file in fieldcraft's format, written by ``fit`` and read if not fitted.
+
+``predict`` labels all sequences in one batch. Only where a subclass overrides ``predict_single`` does it call
+that method for each of them; ``predict_single`` never calls ``predict``. Afterwards the current sequence of
+``tagger_`` is the last one. Marginals work alike.
 """
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.compat.algorithms import ALGORITHMS, resolve_algorithm
+from fieldcraft.compat.arguments import is_only_for_chains, one_dimensional, pairs_of
 from fieldcraft.compat.metrics import flat_accuracy_score
-from fieldcraft.compat.pycrfsuite import ItemSequence, ParsedDump, Tagger, Trainer, TrainingLog
-from fieldcraft.compat.pycrfsuite.items import list_of_items
+from fieldcraft.compat.modelfile import ModelFile
+from fieldcraft.compat.pycrfsuite import BaseTrainer, ParsedDump, Tagger, TrainingLog
+from fieldcraft.compat.pycrfsuite.items import list_of_items, with_plain_items
+from fieldcraft.compat.scikit_learn import BaseEstimator
 from fieldcraft.compat.trainer import LinePerIterationTrainer
 from fieldcraft.errors import InputError
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.estimator import Estimator
-from fieldcraft.models.inputs import labels_of
 
 # our name -> CRFsuite's, where they differ
 RENAMED = {
@@ -39,15 +46,8 @@ RENAMED = {
 NOT_FOR_TRAINING = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
 
 
-class ModelFile(NamedTuple):
-    """Where the model is stored: a path, or None for memory."""
-
-    name: str | None
-    auto: bool
-
-
 @dataclass(repr=False, eq=False)
-class CRF(Estimator):
+class CRF(Estimator, BaseEstimator):
     """Linear-chain CRF with the interface of ``sklearn_crfsuite.CRF``; None stands for CRFsuite's default.
 
     Parameters
@@ -65,7 +65,7 @@ class CRF(Estimator):
     variance, gamma : of "arow"; parameters of other algorithms raise an InputError
     verbose : print a line per iteration
     model_filename : file that ``fit`` writes, and that is read if the estimator is not fitted
-    keep_tempfiles : without effect, there are none
+    keep_tempfiles : do not remove the file that ``modelfile.name`` makes without ``model_filename``
     trainer_cls : subclass of ``fieldcraft.compat.pycrfsuite.Trainer`` with other hooks
 
     Examples
@@ -104,9 +104,10 @@ class CRF(Estimator):
     verbose: bool = False
     model_filename: str | None = None
     keep_tempfiles: bool | None = False
-    trainer_cls: type[Trainer] | None = None
+    trainer_cls: Callable[..., BaseTrainer] | None = None
     training_log_: TrainingLog | None = field(default=None, init=False)
     _tagger: Tagger | None = field(default=None, init=False)
+    _modelfile: ModelFile | None = field(default=None, init=False)
 
     # -- training ---------------------------------------------------------------------------------
 
@@ -115,53 +116,79 @@ class CRF(Estimator):
         if (X_dev is None) != (y_dev is None):
             raise InputError("one of X_dev and y_dev is missing; pass both or none")
         trainer = self._trainer()
-        for group, (sequences, labels) in enumerate([(X, y), (X_dev, y_dev)]):
-            if sequences is not None:
-                for items, gold in zip(sequences, labels_of(sequences, labels)):
-                    trainer.append(items, gold, group)
+        for items, labels in pairs_of(X, y):
+            trainer.append(items, labels)
+        if X_dev is not None:
+            for items, labels in pairs_of(X_dev, y_dev):
+                trainer.append(items, labels, 1)
         trainer.train(self.model_filename or "", holdout=-1 if X_dev is None else 1)
-        self.training_log_, self._tagger = trainer.logparser, Tagger(trainer.crf_)
+        self.training_log_, self._tagger = getattr(trainer, "logparser", None), Tagger(trainer.crf_)
+        self._modelfile = None
         return self
 
-    def _trainer(self) -> Trainer:
+    def _trainer(self) -> BaseTrainer:
         algorithm = resolve_algorithm(self.algorithm or "lbfgs")
-        chosen = {
-            name: value
-            for name, value in self.get_params().items()
-            if name not in NOT_FOR_TRAINING and value is not None
-        }
+        names = [each.name for each in fields(CRF) if each.init and each.name not in NOT_FOR_TRAINING]
+        chosen = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         known = ALGORITHMS[algorithm].parameters
         foreign = [name for name in chosen if RENAMED.get(name, name) not in known]
         if foreign:
             raise InputError(f"{foreign[0]} is no parameter of algorithm={algorithm!r}; leave it out")
-        kind = self.trainer_cls or LinePerIterationTrainer
-        if not (inspect.isclass(kind) and issubclass(kind, Trainer)):
-            raise InputError(
-                f"trainer_cls is {kind!r}; pass a subclass of fieldcraft.compat.pycrfsuite.Trainer"
-            )
         params = {RENAMED.get(name, name): value for name, value in chosen.items()}
-        return kind(algorithm=algorithm, params=params, verbose=self.verbose)
+        make = self.trainer_cls or LinePerIterationTrainer
+        is_trainer = not inspect.isclass(make) or issubclass(make, BaseTrainer)
+        trainer = make(algorithm=algorithm, params=params, verbose=self.verbose) if is_trainer else None
+        if not isinstance(trainer, BaseTrainer):
+            raise InputError(
+                f"trainer_cls is {make!r}; pass a subclass of fieldcraft.compat.pycrfsuite.Trainer"
+            )
+        return trainer
 
     # -- predictions ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[np.object_]:
         """Labels: a one-dimensional object array of label lists."""
-        return self.chain_.predict(_lists(X))
+        if self._overrides("predict_single"):
+            return one_dimensional([self.predict_single(items) for items in X])
+        labels: NDArray[np.object_] = self._answer("predict", X)
+        return labels
 
     def predict_single(self, xseq: Any) -> list[str]:
         """Labels of one sequence."""
-        return list(self.predict([xseq])[0])
+        return self._fitted().tag(xseq)
 
     def predict_marginals(self, X: Any) -> NDArray[np.object_]:
         """Per sequence a list of dicts, label -> probability: a one-dimensional object array."""
-        marginals = self.chain_.predict_marginals(_lists(X))
-        out = np.empty(len(marginals), object)
-        out[:] = marginals or None
-        return out
+        if self._overrides("predict_marginals_single"):
+            return one_dimensional([self.predict_marginals_single(items) for items in X])
+        return one_dimensional(self._answer("predict_marginals", X))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """Marginal probabilities of one sequence."""
-        return list(self.predict_marginals([xseq])[0])
+        return self._fitted().scored(xseq).predict_marginals()[0]
+
+    def _overrides(self, name: str) -> bool:
+        """Whether a subclass, or somebody on this object or on the class, replaced a method."""
+        return getattr(type(self), name) is not OWN[name] or name in vars(self)
+
+    def _answer(self, question: str, X: Any) -> Any:
+        """The chain's answer for all sequences; the last one becomes the current sequence of the tagger."""
+        tagger = self._fitted()
+        ask = getattr(tagger.crf_, question)
+        if is_only_for_chains(X):
+            return ask(X)
+        sequences = [list_of_items(items) for items in X]
+        if len(sequences) == 1:
+            return getattr(tagger.scored(sequences[0]), question)()
+        answer, read = with_plain_items(ask, sequences)
+        if read:
+            tagger.set(read[-1])
+        return answer
+
+    def _fitted(self) -> Tagger:
+        self._require_fitted()
+        assert self.tagger_ is not None
+        return self.tagger_
 
     def score(self, X: Any, y: Any) -> float:
         """Token accuracy."""
@@ -172,9 +199,7 @@ class CRF(Estimator):
     @property
     def chain_(self) -> ChainCRF:
         """The ChainCRF, with k_best, span_probability, save and its other methods."""
-        self._require_fitted()
-        assert self.tagger_ is not None
-        return self.tagger_.crf_
+        return self._fitted().crf_
 
     @property
     def tagger_(self) -> Tagger | None:
@@ -187,8 +212,14 @@ class CRF(Estimator):
 
     @property
     def modelfile(self) -> ModelFile:
-        """Where the model is stored; ``name`` is None if it is in memory only."""
-        return ModelFile(self.model_filename, self.model_filename is None)
+        """Where the model is stored; see ModelFile."""
+        if self._modelfile is None:
+            chain = None if self.tagger_ is None else self.tagger_.crf_
+            file = ModelFile(self.model_filename, chain, keep_tempfiles=self.keep_tempfiles)
+            if chain is None:  # there may be one later
+                return file
+            self._modelfile = file
+        return self._modelfile
 
     @property
     def classes_(self) -> list[str] | None:
@@ -228,8 +259,5 @@ class CRF(Estimator):
         return self.tagger_ is not None
 
 
-def _lists(X: Any) -> Any:
-    """X with its item sequences as lists; the chain checks everything else."""
-    if isinstance(X, (list, tuple, np.ndarray)) and any(isinstance(items, ItemSequence) for items in X):
-        return [list_of_items(items) for items in X]
-    return X
+# what _overrides compares with
+OWN = {name: getattr(CRF, name) for name in ("predict_single", "predict_marginals_single")}

@@ -6,11 +6,11 @@ Accuracies need no scikit-learn; the others import it when called.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Any
 
+from fieldcraft.compat.utils import flatten as flatten
 from fieldcraft.errors import InputError
-from fieldcraft.evaluation.metrics import sequence_accuracy, token_accuracy
+from fieldcraft.evaluation.metrics import token_accuracy
 
 Labellings = Iterable[Sequence[str]]
 
@@ -25,12 +25,15 @@ def flat_accuracy_score(y_true: Labellings, y_pred: Labellings) -> float:
 
 
 def sequence_accuracy_score(y_true: Labellings, y_pred: Labellings) -> float:
-    """The fraction of sequences with all labels right.
+    """The fraction of sequences with all labels right; one of another length is wrong.
 
-    >>> sequence_accuracy_score([["A", "B"], ["A"]], [["A", "A"], ["A"]])
-    0.5
+    >>> sequence_accuracy_score([["A", "B"], ["A"], ["A", "B"]], [["A", "A"], ["A"], ["A"]])
+    0.3333333333333333
     """
-    return sequence_accuracy(y_true, y_pred)
+    gold, predicted = list(y_true), list(y_pred)
+    if len(gold) != len(predicted):
+        raise InputError(f"{len(predicted)} predicted sequences where {len(gold)} are there")
+    return sum(list(a) == list(b) for a, b in zip(gold, predicted)) / max(len(gold), 1)
 
 
 def flat_precision_score(y_true: Labellings, y_pred: Labellings, **kwargs: Any) -> Any:
@@ -72,4 +75,4 @@ def _flat(name: str, y_true: Labellings, y_pred: Labellings, **kwargs: Any) -> A
         from sklearn import metrics  # type: ignore[import-untyped]
     except ImportError:
         raise ImportError(f"flat_{name} needs scikit-learn: install fieldcraft[sklearn]") from None
-    return getattr(metrics, name)([*chain.from_iterable(gold)], [*chain.from_iterable(predicted)], **kwargs)
+    return getattr(metrics, name)(flatten(gold), flatten(predicted), **kwargs)

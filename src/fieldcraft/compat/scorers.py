@@ -15,3 +15,12 @@ def flat_accuracy(estimator: Any, X: Any, y: Any) -> float:
 def sequence_accuracy(estimator: Any, X: Any, y: Any) -> float:
     """The fraction of sequences whose labels are all correct."""
     return sequence_accuracy_score(y, estimator.predict(X))
+
+
+def make_scorer(score_func: Any, **kwargs: Any) -> Any:
+    """``sklearn.metrics.make_scorer``: a scorer from a function of gold and predicted labels."""
+    try:
+        from sklearn import metrics  # type: ignore[import-untyped]
+    except ImportError:
+        raise ImportError("make_scorer needs scikit-learn: install fieldcraft[sklearn]") from None
+    return metrics.make_scorer(score_func, **kwargs)

@@ -17,6 +17,7 @@ class LinePerIterationTrainer(pycrfsuite.Trainer):
             f"time={info['time']:<5.2f}",
             f"loss={info['loss']:<8.2f}",
             f"active={info['active_features']:<5}",
+            f"feature_norm={info['feature_norm']:<8.2f}",
         ]
         if "avg_f1" in info:
             parts += [f"{name}={info[f'avg_{name}']:.3f}" for name in ("precision", "recall", "f1")]

@@ -70,6 +70,11 @@ class FreeFeatures:
         """The names of attributes."""
         return [self._table.name(int(i)) for i in ids]
 
+    def ids(self, names: Iterable[str]) -> NDArray[np.int32]:
+        """The ids of attributes; -1 where a name is unknown."""
+        found: NDArray[np.int32] = self._table.ids(list(names), False)
+        return found
+
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
         """Attribute ids of all tokens; unknown attributes are added (grow) or left out."""
         del n_threads  # reading Python objects needs the interpreter lock

@@ -15,7 +15,9 @@ class Estimator:
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        """Named parameters of the constructor; ``*args`` and ``**kwargs`` are none, as in scikit-learn."""
+        parameters = [*inspect.signature(cls.__init__).parameters.values()][1:]
+        return [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the constructor with their current values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from fieldcraft.corpus import Corpus
@@ -10,6 +11,20 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import check_labels
+
+
+@dataclass(frozen=True)
+class EncodedSequences:
+    """Sequences that are encoded already: an argument X whose attributes are ids of ``encoder``.
+
+    ``fit`` gives the encoder to the model, so that held-out data and predictions need the same one.
+    """
+
+    encoder: Encoder
+    encoded: Encoded
+
+    def __len__(self) -> int:
+        return len(self.encoded.offsets) - 1
 
 
 def sequences_of(X: Any, encoder: Encoder) -> Any:
@@ -50,4 +65,11 @@ def _length(X: Any) -> int:
 
 def encode(X: Any, encoder: Encoder, *, grow: bool, n_threads: int = 1) -> Encoded:
     """Attribute ids of X."""
+    if isinstance(X, EncodedSequences):
+        if X.encoder is not encoder:
+            raise InputError(
+                "X was encoded by another encoder than the model's; pass the sequences themselves, or encode "
+                "them with encoder_ of the model"
+            )
+        return X.encoded
     return encoder.encode(sequences_of(X, encoder), grow=grow, n_threads=n_threads)

@@ -53,7 +53,7 @@ class Learner(Answers):
 
         Parameters
         ----------
-        X, y : sequences and label lists; or a labelled Corpus and no y
+        X, y : sequences (or EncodedSequences) and label lists; or a labelled Corpus and no y
         sample_weight : [N] weight of each sequence
         X_dev, y_dev : held-out data, scored after each iteration
         patience : stop after this many iterations without a better held-out score, and keep the best weights

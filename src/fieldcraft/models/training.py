@@ -25,7 +25,7 @@ from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
 from fieldcraft.models.held_out import HeldOut
-from fieldcraft.models.inputs import encode, labels_of, weights_of
+from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
@@ -201,7 +201,8 @@ class Training:
         return bool(np.all(self._penalty(shared.encoder, index).holds(len(index))))
 
     def _encoded(self, X: Any, labels: list[Any]) -> SharedDesign:
-        encoder = self._encoder()
+        ready = isinstance(X, EncodedSequences) and self.grown is None
+        encoder = X.encoder if ready else self._encoder()
         design = self._design(encoder, X, labels)
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 

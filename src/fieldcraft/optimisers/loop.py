@@ -26,8 +26,9 @@ NEARLY = 1e-4  # a fall by this fraction in one step is no matter of last digits
 class Record:
     """What an iteration left behind.
 
-    ``gap`` bounds how far the objective is from its minimum, if known. ``exact`` is False where the objective
-    is an estimate: the losses as a pass met them, while the weights changed.
+    ``gap`` bounds how far the objective is from its minimum, if known; ``weight_norm`` is the length of the
+    weights (None in the log of a model whose file is older than the field). ``exact`` is False where the
+    objective is an estimate: the losses as a pass met them, while the weights changed.
     """
 
     iteration: int
@@ -38,6 +39,7 @@ class Record:
     held_out: float | None = None
     active: int | None = None
     gap: float | None = None
+    weight_norm: float | None = None
     exact: bool = True
 
 
@@ -184,6 +186,7 @@ class Loop:
             held_out,
             None if run.problem.l1 is None else int(np.count_nonzero(weights)),
             run.gap if math.isfinite(run.gap) else None,
+            math.sqrt(run.dot(weights, weights)),
             run.exact,
         )
 
@@ -235,10 +238,11 @@ class Loop:
 def _record_of(row: list[float]) -> Record:
     """A record from a snapshot, where not-a-number stands for None."""
     iteration, objective, norm, seconds, evaluations, *optional, exact = row
-    held_out, active, gap = (None if math.isnan(value) else value for value in optional)
+    held_out, active, *others = (None if math.isnan(value) else value for value in optional)
     left = None if active is None else int(active)
+    gap, length = others
     return Record(
-        int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap, bool(exact)
+        int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap, length, bool(exact)
     )
 
 

@@ -10,13 +10,15 @@ cumulative (Tsuruoka, Tsujii & Ananiadou 2009): the cost of a step follows the s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fieldcraft import _core
-from fieldcraft.optimisers.calibration import Calibrated
+from fieldcraft.optimisers.calibration import Calibrated, CalibratedRun
+from fieldcraft.optimisers.run import Floats, Run, State
 from fieldcraft.optimisers.stochastic import AVERAGES, mask_of
 from fieldcraft.problems.protocols import Passes
 
@@ -29,6 +31,8 @@ class SGD(Calibrated):
     ----------
     average : None for the last weights, "uniform" for the mean of all steps', "linear" for a mean in which
         later steps count more; with absolute-value penalties an average has few zeros
+    best : the solution is that of the pass with the least objective, not of the last one; the objective is
+        then that of the best pass so far, which can stand still for a while: choose a longer ``period``
     tolerance, objective_tolerance, period : as for batch optimisers; the objective is exact
 
     Examples
@@ -41,15 +45,51 @@ class SGD(Calibrated):
     """
 
     average: str | None = None
+    best: bool = False
 
     name = "sgd"
 
     def check(self) -> None:
         super().check()
         self.one_of("average", AVERAGES)
+        self.one_of("best", (False, True))
+
+    def start(self, problem: Any, weights: Floats) -> Run:
+        return BestRun(self, problem, weights) if self.best else super().start(problem, weights)
 
     def make(self, problem: Passes, rate: float) -> Any:
         return descent(problem, AVERAGES[self.average], rate, decay_of(problem, rate))
+
+
+class BestRun(CalibratedRun):
+    """A run whose solution, with its objective, is that of the best pass so far."""
+
+    def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
+        super().__init__(settings, problem, start)
+        self._least, self._best = math.inf, np.array(self.weights)
+
+    def step(self) -> bool:
+        """One pass, noted if its objective is the least."""
+        super().step()
+        value = super().objective()
+        if value < self._least:
+            self._least, self._best = value, np.array(self.weights)
+        return True
+
+    def objective(self) -> float:
+        """That of the solution; before the first pass, that of the start."""
+        return self._least if math.isfinite(self._least) else super().objective()
+
+    def solution(self) -> Floats:
+        return self._best
+
+    def state(self) -> State:
+        return {**super().state(), "best_pass": self._best, "least": np.array([self._least])}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._best[:] = state["best_pass"]
+        self._least = float(np.asarray(state["least"], np.float64)[0])
 
 
 def decay_of(problem: Passes, rate: float) -> float:

@@ -49,16 +49,42 @@ def test_arrays_of_lists() -> None:
 def test_sequence_accuracy() -> None:
     expected = sum(a == b for a, b in zip(GOLD, FOUND)) / len(GOLD)
     assert metrics.sequence_accuracy_score(GOLD, FOUND) == pytest.approx(expected, rel=1e-15)
-    even = [["A", "B"], ["A", "A"]]
-    assert metrics.sequence_accuracy_score(even, [["A", "B"], ["A", "B"]]) == 0.5
     assert metrics.sequence_accuracy_score([], []) == 0.0
+    numbers: list[Any] = [[1, 2], [3], [4]]
+    assert metrics.sequence_accuracy_score(numbers, [[1, 2], [4], [4]]) == 2 / 3
+
+
+RAGGED: list[tuple[Any, Any]] = [
+    (GOLD, [FOUND[0][:-1], GOLD[1], [*FOUND[2], "O"], *GOLD[3:]]),
+    ([["A", "B"], ["A"]], [["A"], ["A", "B"]]),
+    ([["A", "B"], ["A"], []], [["A", "B"], [], []]),
+    ([["A"], ["B", "B"]], [["A", "A"], ["B"]]),
+]
+
+
+@pytest.mark.parametrize(("gold", "found"), RAGGED)
+def test_sequence_accuracy_of_ragged_pairs(gold: Any, found: Any) -> None:
+    """A sequence of another length is wrong, as in the original."""
+    theirs = pytest.importorskip("sklearn_crfsuite.metrics")
+    assert metrics.sequence_accuracy_score(gold, found) == theirs.sequence_accuracy_score(gold, found)
+
+
+def test_sequence_accuracy_differs_where_all_lengths_are_equal() -> None:
+    """The original then counts tokens and divides by sequences."""
+    theirs = pytest.importorskip("sklearn_crfsuite.metrics")
+    pair = [["A", "B"], ["A", "A"]], [["A", "B"], ["A", "B"]]
+    assert metrics.sequence_accuracy_score(*pair) == 0.5
+    assert theirs.sequence_accuracy_score(*pair) == 1.5
 
 
 @pytest.mark.parametrize("name", [*CASES, "sequence_accuracy_score"])
-def test_lengths_must_agree(name: str) -> None:
-    metric = getattr(metrics, name)
+def test_numbers_of_sequences_must_agree(name: str) -> None:
     with pytest.raises(InputError):
-        metric(GOLD, FOUND[:-1], **CASES.get(name, {}))
+        getattr(metrics, name)(GOLD, FOUND[:-1], **CASES.get(name, {}))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_lengths_must_agree(name: str) -> None:
     shifted = [FOUND[0][:-1], FOUND[1], [*FOUND[2], "O"], *FOUND[3:]]  # as many labels in all
     with pytest.raises(InputError, match="sequence 0: 3 "):
-        metric(GOLD, shifted, **CASES.get(name, {}))
+        getattr(metrics, name)(GOLD, shifted, **CASES.get(name, {}))

@@ -13,7 +13,7 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft.compat.algorithms import ALGORITHMS
-from fieldcraft.compat.pycrfsuite import ItemSequence, Tagger, Trainer
+from fieldcraft.compat.pycrfsuite import ItemSequence, Tagger, Trainer, TrainingLog
 from fieldcraft.errors import InputError, ModelFileError
 
 X = [
@@ -125,33 +125,75 @@ def test_models_open_in_memory_and_elsewhere(path: str) -> None:
     assert fc.load(path).predict(X).tolist() == Y
 
 
-def test_events_reach_the_hooks_in_order() -> None:
+def test_lines_and_hooks_in_order() -> None:
+    """Every line goes to ``message``; the hook of an event is called when its last line is known."""
     seen: list[str] = []
 
     class Watching(Trainer):
         def message(self, message: str) -> None:
-            seen.append(message.split("\n")[0])
+            seen.append(message)
             super().message(message)
 
     def hook(name: str) -> Any:
-        return lambda self, log, info=None: seen.append(f"{name} {info['num'] if info else ''}".strip())
+        return lambda self, log, info=None: seen.append(f"-> {name} {info['num'] if info else ''}".strip())
 
     for name in ("start", "featgen_end", "prepared", "iteration", "optimization_end", "end"):
         setattr(Watching, f"on_{name}", hook(name))
     training = Watching(params={"max_iterations": 2})
     training.append(X[0], Y[0])
     training.train("")
-    assert seen[::2] == [
-        "Feature generation",
-        "Number of features: 8",
-        "L-BFGS",
-        "***** Iteration #1 *****",
-        "***** Iteration #2 *****",
-        "maximum number of iterations",
-        "Storing the model",
+    marks = ("->", "Feature g", "Number", "L-BFGS\n", "*", "L-BFGS terminated", "Storing")
+    assert [line for line in seen if line.startswith(marks)] == [
+        "Feature generation\n",
+        "-> start",
+        "Number of features: 8\n",
+        "-> featgen_end",
+        "L-BFGS\n",
+        "***** Iteration #1 *****\n",
+        "-> prepared",
+        "-> iteration 1",
+        "***** Iteration #2 *****\n",
+        "-> iteration 2",
+        "L-BFGS terminated: maximum number of iterations\n",
+        "Storing the model\n",
+        "-> optimization_end",
+        "-> end",
     ]
-    hooks = ["start", "featgen_end", "prepared", "iteration 1", "iteration 2", "optimization_end", "end"]
-    assert seen[1::2] == hooks
+    assert all(line.startswith("->") or line.endswith("\n") for line in seen)
+
+
+def test_the_log_is_read_from_lines_alone() -> None:
+    """What a trainer writes, read by another log: the same entries, rounded."""
+    training = trainer(max_iterations=4, c1=0.1)
+    training.append(X[0], ["D", "N", "N"], group=2)
+    training.append(X[0], ["D", "N", "Q"], group=2)
+    training.train("", holdout=2)
+    written = training.logparser
+    assert written is not None
+    log = TrainingLog()
+    events = [log.feed(line) for line in written.log]
+    assert [event for event in events if event] == [name for name, _, _ in written.events]
+    assert log.events == written.events
+    assert (log.featgen_num_features, log.featgen_percent) == (len(training.crf_.weights_), 100)
+    for mine, exact in zip(log.iterations, written.iterations):
+        assert mine.keys() == exact.keys()
+        for name, value in exact.items():
+            if name == "scores":
+                assert mine[name].keys() == value.keys()
+                for label, score in value.items():
+                    assert mine[name][label] == pytest.approx(score, abs=1e-4)
+            else:
+                assert mine[name] == pytest.approx(value, abs=1e-3)
+
+
+def test_a_training_without_iterations_ends_too() -> None:
+    training = Trainer(params={"c2": 1e9, "epsilon": 1e9}, verbose=False)
+    training.append(X[0], Y[0])
+    training.train("")
+    assert training.logparser is not None
+    assert training.logparser.iterations == []
+    names = [name for name, _, _ in training.logparser.events]
+    assert names == ["start", "featgen_end", "optimization_end", "end"]
 
 
 def test_log(capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,6 +62,7 @@ OPTIMISERS: dict[str, Any] = {
 }
 STOCHASTIC: dict[str, Any] = {
     "sgd": SGD(max_iterations=12),
+    "best_sgd": SGD(max_iterations=12, learning_rate=2.0, best=True),
     "adagrad": Adagrad(max_iterations=12, learning_rate=0.2),
     "sag": SAG(max_iterations=12),
     "subgradient": Subgradient(max_iterations=12),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fieldcraft.features.index import COLUMNS
 from fieldcraft.models.chain import ChainCRF
+from fieldcraft.models.persistence import freeze
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,11 @@ def describe(crf: ChainCRF) -> ParsedDump:
 
 
 def size_in_bytes(crf: ChainCRF) -> int:
-    """Bytes of the weights, the feature index and the table of attributes."""
-    tables: list[Any] = [crf.weights_, *(getattr(crf.features_, name) for name in COLUMNS)]
-    tables += crf.encoder_.state()[1].values()
-    return sum(int(table.nbytes) for table in tables)
+    """Bytes of the model as it is copied and pickled: a description, and all arrays."""
+    state: dict[str, Any] = freeze(crf)
+    text = json.dumps(state["header"], default=str)
+    arrays = sum(int(array.nbytes) for array in state["arrays"].values())
+    return len(text.encode("utf-8", "surrogatepass")) + arrays
 
 
 def _block(title: str, lines: list[str]) -> str:

@@ -1,19 +1,28 @@
-"""Item sequences: the features of one sequence, and their attributes with values."""
+"""Item sequences: the features of one sequence, their attributes with values, and its labels.
+
+Items in the forms that ``fc.ChainCRF`` reads are read natively. Others that python-crfsuite takes (``bytes``,
+any other iterable of names) are first turned into these by ``plain_item``, and only where the native reader
+refused them, so that the usual forms cost nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fieldcraft.errors import InputError
+from fieldcraft.labels import UNORDERED, check_labels
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
+DEEPEST = 50  # dicts in dicts
+T = TypeVar("T")
 
 
 class ItemSequence:
-    """The items of one sequence; Trainer and Tagger take it wherever they take a list.
+    """The items of one sequence, read once; Trainer and Tagger take it wherever they take a list.
 
     >>> sequence = ItemSequence([["first"], {"word": "the", "next": {"length": 3}, "title": False}])
     >>> sequence, len(sequence)
@@ -23,7 +32,10 @@ class ItemSequence:
     """
 
     def __init__(self, pyseq: Iterable[Any]) -> None:
-        self._items = list_of_items(pyseq)
+        items = list_of_items(pyseq)
+        if not isinstance(pyseq, ItemSequence):
+            items = [_read_item(item, t) for t, item in enumerate(items)]
+        self._items: list[Any] = items
 
     def items(self) -> list[dict[str, float]]:
         """Per item its attributes with their values."""
@@ -36,32 +48,103 @@ class ItemSequence:
         return f"<ItemSequence of size {len(self)}>"
 
 
+def _read_item(item: Any, token: int) -> list[str] | dict[str, float]:
+    """The attributes of an item: names alone where all values are 1."""
+    if type(item) is list and set(map(type, item)) <= {str}:
+        return item.copy()
+    try:
+        pairs = list(attributes(plain_item(item)))
+    except InputError as error:
+        raise InputError(f"token {token}: {error}") from None
+    return [name for name, _ in pairs] if all(value == 1.0 for _, value in pairs) else dict(pairs)
+
+
 def list_of_items(pyseq: Iterable[Any]) -> list[Any]:
     """A sequence as a list; lists are not copied."""
+    if isinstance(pyseq, list):
+        return pyseq
     if isinstance(pyseq, ItemSequence):
         return pyseq._items
     if isinstance(pyseq, (str, bytes, Mapping)) or not hasattr(pyseq, "__iter__"):
         raise InputError(f"xseq is a {type(pyseq).__name__}; it must be a list of items")
-    return pyseq if isinstance(pyseq, list) else list(pyseq)
+    return list(pyseq)
 
 
-def attributes(item: Any) -> Iterator[tuple[str, float]]:
-    """The attributes of an item with their values, zeros included."""
+def with_plain_items(ask: Callable[[list[Any]], T], sequences: list[list[Any]]) -> tuple[T, list[list[Any]]]:
+    """ask(sequences), once more with plain items if these are refused; and the sequences that it took."""
+    try:
+        return ask(sequences), sequences
+    except InputError:
+        plain = [[plain_item(item) for item in items] for items in sequences]
+    return ask(plain), plain
+
+
+def plain_item(item: Any) -> Any:
+    """An item as a str, a list or set of str, or a dict; what is in it is checked later."""
+    if isinstance(item, (str, bytes)):
+        return _text(item)
+    if isinstance(item, Mapping):
+        return _plain_dict(item, 0)
+    if isinstance(item, (set, frozenset)):
+        return {_text(name) for name in item}
+    try:
+        return [_text(name) for name in item]
+    except TypeError:  # no iterable
+        return item
+
+
+def _plain_dict(item: Mapping[Any, Any], depth: int) -> Any:
+    if depth > DEEPEST:  # it may contain itself; the reader refuses it
+        return item
+    return {_text(name): _plain_value(value, depth) for name, value in item.items()}
+
+
+def _plain_value(value: Any, depth: int) -> Any:
+    if isinstance(value, Mapping):
+        return _plain_dict(value, depth + 1)
+    if isinstance(value, (set, frozenset)):
+        return {_text(name) for name in value}
+    return [_text(name) for name in value] if isinstance(value, (list, tuple)) else _text(value)
+
+
+def _text(name: Any) -> Any:
+    """Bytes as text; anything else as it is."""
+    if not isinstance(name, bytes):
+        return name
+    try:
+        return name.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{bytes(name)!r} is not UTF-8; decode it with its encoding, or with errors='replace'"
+        ) from None
+
+
+def attributes(item: Any, depth: int = 0) -> Iterator[tuple[str, float]]:
+    """The attributes of a plain item with their values, zeros included."""
     if isinstance(item, str):
         yield item, 1.0
-    elif isinstance(item, Mapping):
+    elif isinstance(item, Mapping) and depth <= DEEPEST:
         for name, value in item.items():
-            yield from _named(name, value)
+            yield from _named(_checked(name), value, depth)
+    elif isinstance(item, (list, tuple)):
+        yield from ((_checked(name), 1.0) for name in item)
+    elif isinstance(item, (set, frozenset)):
+        yield from ((name, 1.0) for name in sorted(map(_checked, item)))
     else:
-        for name in item:
-            yield name, 1.0
+        raise InputError(f"a {type(item).__name__} is no item; pass names or a dict of features")
 
 
-def _named(name: str, value: Any) -> Iterator[tuple[str, float]]:
+def _named(name: str, value: Any, depth: int) -> Iterator[tuple[str, float]]:
     if isinstance(value, NUMBERS):
         yield name, float(value)
     else:
-        yield from ((f"{name}:{inner}", weight) for inner, weight in attributes(value))
+        yield from ((f"{name}:{inner}", weight) for inner, weight in attributes(value, depth + 1))
+
+
+def _checked(name: Any) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"the name of a feature is a {type(name).__name__}; it must be a str: use str(name)")
+    return name
 
 
 def zero_names(item: Any, prefix: str = "") -> Iterator[str]:
@@ -69,23 +152,16 @@ def zero_names(item: Any, prefix: str = "") -> Iterator[str]:
     if not isinstance(item, dict):
         return
     for name, value in item.items():
+        if type(value) is str:
+            continue
         if isinstance(value, dict):
             yield from zero_names(value, f"{prefix}{name}:")
         elif isinstance(value, NUMBERS) and not value:
             yield f"{prefix}{name}"
 
 
-def zero_support(
-    X: Sequence[Sequence[Any]], y: Sequence[Sequence[str]]
-) -> tuple[list[list[list[str]]], list[list[str]]]:
-    """One-token sequences, one per label, with the attributes that occur with the value zero.
-
-    In CRFsuite ``{"title": False}`` supports the feature (title, label), in fieldcraft it does not. These
-    sequences, trained with the sample weight zero, add such features to the model and change nothing else.
-    """
-    seen: dict[str, dict[str, None]] = {}
-    for items, labels in zip(X, y):
-        for item, label in zip(items, labels):
-            for name in zero_names(item):
-                seen.setdefault(label, {})[name] = None
-    return [[list(names)] for names in seen.values()], [[label] for label in seen]
+def label_list(yseq: Any) -> list[str]:
+    """The labels of one sequence, from any iterable of str or bytes."""
+    if hasattr(yseq, "__iter__") and not isinstance(yseq, UNORDERED):
+        yseq = [_text(label) for label in yseq]
+    return [sys.intern(str.__str__(label)) for label in check_labels(1, [yseq])[0]]

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.compat.pycrfsuite.dump import ParsedDump, describe
-from fieldcraft.compat.pycrfsuite.items import list_of_items
+from fieldcraft.compat.pycrfsuite.errors import ClosedTaggerError
+from fieldcraft.compat.pycrfsuite.items import label_list, list_of_items, with_plain_items
 from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.persistence import load
+from fieldcraft.models.scored import Scored
 from fieldcraft.replacing import replace_text
 
 
@@ -35,11 +37,13 @@ class Tagger:
     ['DET', 'NOUN']
     """
 
+    _crf: ChainCRF | None = None
+    _current: Scored | None = None  # the current sequence; None is an empty one
+    _marginals: tuple[Scored, NDArray[np.float64]] | None = None  # a sequence with its marginals [T, Y]
+    _info: ParsedDump | None = None
+
     def __init__(self, crf: ChainCRF | None = None) -> None:
         self._crf = crf
-        self._items: list[Any] = []
-        self._marginals: NDArray[np.float64] | None = None  # [T, Y] of the current sequence
-        self._info: ParsedDump | None = None
 
     def __reduce__(self) -> tuple[type[Tagger], tuple[ChainCRF | None]]:
         """A copy has the model, but no current sequence."""
@@ -64,14 +68,13 @@ class Tagger:
 
     def close(self) -> None:
         """Release the model."""
-        self._crf = self._info = None
-        self.set([])
+        self._crf = self._info = self._current = self._marginals = None
 
     @property
     def crf_(self) -> ChainCRF:
         """The ChainCRF."""
         if self._crf is None:
-            raise InputError("the tagger has no model; call open(path) first")
+            raise ClosedTaggerError("the tagger has no model; call open(path) first")
         return self._crf
 
     # -- predictions ------------------------------------------------------------------------------
@@ -81,30 +84,39 @@ class Tagger:
         return [str(name) for name in self.crf_.classes_]
 
     def set(self, xseq: Iterable[Any]) -> None:
-        """Set the current sequence, which ``tag``, ``probability`` and ``marginal`` refer to."""
-        self._items, self._marginals = list_of_items(xseq), None
+        """Set the current sequence, for ``tag``, ``probability`` and ``marginal``; it is read at once."""
+        self.scored(xseq)
+
+    def scored(self, xseq: Iterable[Any] | None = None) -> Scored:
+        """All predictions for a sequence, which becomes the current one; without it, for the current one."""
+        crf, current = self.crf_, self._current
+        if xseq is None and current is not None:
+            return current
+        items = [] if xseq is None else list_of_items(xseq)
+        read, _ = with_plain_items(crf._scored, [items])  # scored when it is asked for
+        self._current = read
+        return read
 
     def tag(self, xseq: Iterable[Any] | None = None) -> list[str]:
         """The best labels of a sequence, which becomes the current one; without it, of the current one."""
-        crf = self.crf_
-        if xseq is not None:
-            self.set(xseq)
-        return list(crf.predict([self._items])[0])
+        return list(self.scored(xseq).predict()[0])
 
-    def probability(self, yseq: Iterable[str]) -> float:
+    def probability(self, yseq: Iterable[Any]) -> float:
         """p(y | x) of labels for the current sequence."""
-        return math.exp(self.crf_.log_probability([self._items], [list(yseq)])[0])
+        return math.exp(self.scored().log_probability([label_list(yseq)])[0])
 
-    def marginal(self, y: str, pos: int) -> float:
+    def marginal(self, y: str | bytes, pos: int) -> float:
         """Probability of the label ``y`` at a position of the current sequence."""
-        names = self.labels()
-        if y not in names:
-            raise InputError(f"label {y!r} is unknown to the model; it has {', '.join(names)}")
-        if not 0 <= pos < len(self._items):
-            raise InputError(f"position {pos} in a sequence of {len(self._items)}; positions start at 0")
-        if self._marginals is None:
-            self._marginals = self.crf_.predict_proba([self._items])[0]
-        return float(self._marginals[pos, names.index(y)])
+        (label,), names, current = label_list([y]), self.labels(), self.scored()
+        if label not in names:
+            raise InputError(f"label {label!r} is unknown to the model; it has {', '.join(names)}")
+        (length,) = current.lengths()
+        if not 0 <= pos < length:
+            raise InputError(f"position {pos} in a sequence of {length}; positions start at 0")
+        known = self._marginals
+        if known is None or known[0] is not current:
+            self._marginals = known = (current, current.predict_proba()[0])
+        return float(known[1][pos, names.index(label)])
 
     # -- content ----------------------------------------------------------------------------------
 
