@@ -63,9 +63,10 @@ class Instances:
 
     def _note_zeros(self, items: list[Any], labels: list[str], seen: dict[Pair, int]) -> None:
         for item, label in zip(items, labels):
-            for name in zero_names(item):
-                self._n_zeros += 1
-                seen.setdefault((label, name), self._n_zeros)
+            if isinstance(item, dict):
+                for name in zero_names(item):
+                    self._n_zeros += 1
+                    seen.setdefault((label, name), self._n_zeros)
 
     def split(self, holdout: int, *, zeros: bool) -> TrainingData:
         """Everything but the group ``holdout`` (a negative number is none) to train on.

@@ -147,10 +147,8 @@ def _checked(name: Any) -> str:
     return name
 
 
-def zero_names(item: Any, prefix: str = "") -> Iterator[str]:
+def zero_names(item: dict[str, Any], prefix: str = "") -> Iterator[str]:
     """The attributes that an item names with the value zero (False, 0, 0.0)."""
-    if not isinstance(item, dict):
-        return
     for name, value in item.items():
         if type(value) is str:
             continue
@@ -161,7 +159,9 @@ def zero_names(item: Any, prefix: str = "") -> Iterator[str]:
 
 
 def label_list(yseq: Any) -> list[str]:
-    """The labels of one sequence, from any iterable of str or bytes."""
+    """The labels of one sequence, from any iterable of str or bytes; equal ones are one object."""
+    if type(yseq) is list and set(map(type, yseq)) <= {str}:
+        return list(map(sys.intern, yseq))
     if hasattr(yseq, "__iter__") and not isinstance(yseq, UNORDERED):
         yseq = [_text(label) for label in yseq]
     return [sys.intern(str.__str__(label)) for label in check_labels(1, [yseq])[0]]
