@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shell import COLUMNS, COMMAND, column_text, environment, refused, run, run_apart, sentences
@@ -183,6 +184,11 @@ def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def slow(line: str) -> Any:
+    """A case that runs with the slow tests: each starts a process."""
+    return pytest.param(line, marks=pytest.mark.slow)
+
+
 CLOSED = "fieldcraft: <stdout>: is closed; open standard output, or name a file to write to\n"
 
 
@@ -191,15 +197,15 @@ CLOSED = "fieldcraft: <stdout>: is closed; open standard output, or name a file 
     [
         "demo",
         "tag ner.fc test.conll",
-        "evaluate ner.fc test.conll",
-        "score test.conll --raw --gold -1 --predicted -2",
-        "compare test.conll test.conll test.conll",
-        "inspect ner.fc",
-        "explain ner.fc test.conll --json",
-        "convert test.conll -",
         "check ner.fc",
         "--help",
-        "--version",
+        slow("evaluate ner.fc test.conll"),
+        slow("score test.conll --raw --gold -1 --predicted -2"),
+        slow("compare test.conll test.conll test.conll"),
+        slow("inspect ner.fc"),
+        slow("explain ner.fc test.conll --json"),
+        slow("convert test.conll -"),
+        slow("--version"),
     ],
 )
 def test_closed_standard_output(line: str, model: Path) -> None:
@@ -207,6 +213,7 @@ def test_closed_standard_output(line: str, model: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", CLOSED)
 
 
+@pytest.mark.slow
 def test_closed_streams_that_are_not_needed(model: Path, tmp_path: Path) -> None:
     train = f"fieldcraft train {model.parent}/train.conll --columns word,pos,ner --templates word -o m.fc -q"
     done = in_shell(f"{train} <&- >&- 2>&-", tmp_path)
@@ -228,7 +235,7 @@ def test_a_closed_standard_input_of_training(tmp_path: Path) -> None:
     assert done.stderr.startswith("fieldcraft: <stdin>: is closed")
 
 
-@pytest.mark.parametrize("line", ["--help", "--version", "train --help", "check ner.fc", "inspect ner.fc"])
+@pytest.mark.parametrize("line", ["--help", "check ner.fc", slow("--version"), slow("inspect ner.fc")])
 def test_a_reader_that_is_not_there(line: str, model: Path) -> None:
     """Its end of the pipe is closed before anything is written."""
     reader, writer = os.pipe()
@@ -241,6 +248,7 @@ def test_a_reader_that_is_not_there(line: str, model: Path) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_the_demo_without_a_reader(tmp_path: Path) -> None:
     """As `fieldcraft demo | head -1`: the exit code of a program that a closed pipe stopped, no traceback."""
@@ -249,12 +257,13 @@ def test_the_demo_without_a_reader(tmp_path: Path) -> None:
     assert [line for line in done.stderr.splitlines() if not line.startswith("iteration")] == []
 
 
-@pytest.mark.parametrize("line", ["evaluate ner.fc test.conll", "check ner.fc", "--version"])
+@pytest.mark.parametrize("line", ["check ner.fc", slow("evaluate ner.fc test.conll"), slow("--version")])
 def test_a_full_disk_behind_standard_output(line: str, model: Path) -> None:
     done = in_shell(f"fieldcraft {line} > /dev/full", model.parent)
     assert (done.returncode, done.stderr) == (1, "fieldcraft: <stdout>: No space left on device\n")
 
 
+@pytest.mark.slow
 def test_a_full_disk_behind_a_file(model: Path, tmp_path: Path) -> None:
     """No file may grow beyond a kilobyte: the message names the file, and nothing is left."""
     for line in (

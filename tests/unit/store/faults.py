@@ -17,10 +17,12 @@ import numpy as np
 
 import conftest  # noqa: F401  # puts another core in place where one is named
 import fieldcraft as fc
+from fieldcraft.replacing import replace_text, replacing
 
 WORDS = [["Dogs", "bark"], ["A", "cat", "sleeps"], ["Dogs"]]
 Y = [["N", "V"], ["D", "N", "V"], ["N"]]
 KILLS = 120
+SIZE = 200_000  # bytes
 
 
 def models(folder: Path) -> list[fc.ChainCRF]:
@@ -73,6 +75,38 @@ def kill_savers(folder: Path) -> dict[str, Any]:
 def _others(folder: Path) -> set[str]:
     """What lies in a folder besides the models."""
     return {p.name for p in folder.iterdir()} - {"a.fc", "b.fc", "model.fc"}
+
+
+def _write_for_ever(path: Path, byte: int) -> int:
+    """In a child: one content after the other."""
+    if (child := os.fork()) == 0:
+        while True:
+            byte = (byte + 7) % 256
+            with replacing(path) as file:
+                file.write(bytes([byte]) * SIZE)
+    return child
+
+
+def kill_rivals(folder: Path) -> dict[str, Any]:
+    """Four writers of one file; one after the other is killed at any moment and another takes its place."""
+    path, rng, most = folder / "file", random.Random(4), 0
+    replace_text(path, "x" * SIZE)
+    children = [_write_for_ever(path, k) for k in range(4)]
+    for k in range(KILLS):
+        time.sleep(rng.uniform(0.0, 0.02))
+        victim = children.pop(rng.randrange(len(children)))
+        os.kill(victim, signal.SIGKILL)
+        _, status = os.waitpid(victim, 0)
+        assert os.WIFSIGNALED(status), "a writer failed"
+        content = path.read_bytes()
+        assert content == content[:1] * SIZE
+        most = max(most, len(list(folder.iterdir())))
+        children.append(_write_for_ever(path, k))
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    replace_text(path, "done")
+    return {"most": most, "left": sorted(p.name for p in folder.iterdir())}
 
 
 def starve(folder: Path) -> dict[str, Any]:
@@ -148,7 +182,8 @@ def _pages(name: str) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    jobs = {"kill_savers": kill_savers, "starve": starve, "kill_trainers": kill_trainers, "hold": hold}
+    functions = (kill_savers, kill_rivals, starve, kill_trainers, hold)
+    jobs: dict[str, Any] = {function.__name__: function for function in functions}
     answer = jobs[sys.argv[1]](Path(sys.argv[2]))
     if answer is not None:
         print(json.dumps(answer))

@@ -178,6 +178,16 @@ def test_killed_while_saving(tmp_path: Path) -> None:
 @linux
 @pytest.mark.slow
 @pytest.mark.alone
+def test_writers_of_one_file_that_are_killed(tmp_path: Path) -> None:
+    """The file is whole after each kill, and in the end no temporary file is left."""
+    answer = run("kill_rivals", tmp_path)
+    assert answer["most"] > 1  # they were met at work
+    assert answer["left"] == ["file"]
+
+
+@linux
+@pytest.mark.slow
+@pytest.mark.alone
 def test_killed_while_training(tmp_path: Path) -> None:
     """A snapshot is written each iteration; the weights have the bits of a training left alone."""
     assert run("kill_trainers", tmp_path)["kills"] >= 10

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import resource
 import signal
 import stat
@@ -22,6 +23,7 @@ import numpy as np
 import pytest
 
 import fieldcraft as fc
+from fieldcraft import replacing as replacing_
 from fieldcraft.compat import pycrfsuite
 from fieldcraft.replacing import replace_text, replacing
 from fieldcraft.store.snapshots import write_snapshot
@@ -51,6 +53,21 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "text": lambda path: replace_text(path, "é" * 10_000),
 }
 every_writer = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+
+
+WRITING = re.compile(r"""open\([^)]*["'][wxa]b?\+?["']|\.write_text\(|\.write_bytes\(|os\.replace\(""")
+# the function itself; lines that are appended to a file of results; the null device
+ALLOWED = {"replacing.py", "tuning/ledger.py", "cli/streams.py"}
+
+
+def test_nothing_else_writes_files() -> None:
+    package = Path(replacing_.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if WRITING.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == ALLOWED
 
 
 @pytest.fixture
