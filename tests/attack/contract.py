@@ -52,6 +52,20 @@ def model(path: Path, X: Any) -> str:
     return "answered"
 
 
+_EXPECTED: dict[str, Any] = {}  # what the undamaged models of ``checked`` answer; they are tried first
+
+
+def checked(name: str, path: Path, X: Any) -> str:
+    """A file whose checksums do not fit is an error; one that loads answers as the undamaged one does."""
+    try:
+        crf = fc.load(path)
+    except fc.FieldcraftError as error:
+        return _names(error, path)
+    answers = [row.tolist() for row in crf.predict_proba(X)]
+    assert answers == _EXPECTED.setdefault(name, answers), "a damaged file answers differently"
+    return "answered"
+
+
 def _marginals(crf: Any, X: Any, predicted: Any) -> None:
     for sequence, p in zip(predicted, crf.predict_proba(X)):
         assert p.shape == (len(sequence), len(crf.classes_))

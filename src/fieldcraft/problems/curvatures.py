@@ -15,7 +15,6 @@ from fieldcraft.structures.structure import Structure
 Floats = NDArray[np.float64]
 PIECE = 1 << 22  # attributes that are looked at together
 LARGE_VALUES = 16.0  # from here on an attribute's values count as large
-LARGEST_SCALE = 1e140
 
 
 def curvatures(design: Design, structure: Structure, prior: Prior) -> Floats:
@@ -46,10 +45,14 @@ def scales(design: Design) -> Floats | None:
     encoded, index = design.encoded, design.index
     if encoded.values is None or not len(encoded.values):
         return None
+    values, attributes = np.abs(encoded.values), encoded.attributes
+    if values.max() <= LARGE_VALUES:
+        return None
     n = index.n_attributes + 1  # features without attribute look at the last entry
-    values = np.clip(encoded.values, -LARGEST_SCALE, LARGEST_SCALE)  # whose squares have a sum
-    squares = np.bincount(encoded.attributes, values**2, n)
-    sizes = np.sqrt(squares / np.maximum(np.bincount(encoded.attributes, minlength=n), 1))
+    largest = np.full(n, np.finfo(float).tiny)
+    np.maximum.at(largest, attributes, values)
+    squares = np.bincount(attributes, (values / largest[attributes]) ** 2, n)  # none overflows
+    sizes = largest * np.sqrt(squares / np.maximum(np.bincount(attributes, minlength=n), 1))
     large = sizes > LARGE_VALUES
     if not large.any():
         return None

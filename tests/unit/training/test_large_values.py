@@ -87,8 +87,8 @@ def test_ordinary_values_are_left_alone() -> None:
     ids=lambda o: o.name,
 )
 def test_no_training_claims_to_have_converged_above_its_start(optimiser: Any) -> None:
-    """It comes close to the optimum, or it has not converged; a failure names the attribute."""
-    best = fitted(1e5, "lbfgs").objective_value_
+    """A failure says so, and names the attribute."""
+    start = sum(map(len, corpus(1.0)[1])) * np.log(len(LABELS))  # of weights that are all zero
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
@@ -96,7 +96,7 @@ def test_no_training_claims_to_have_converged_above_its_start(optimiser: Any) ->
         except fc.FieldcraftError as error:
             assert "too large" in str(error)  # noqa: PT017
             return
-    assert not (crf.converged_ and crf.objective_value_ > 1.01 * best)
+    assert not (crf.converged_ and crf.objective_value_ > start)
     failures = [w for w in seen if issubclass(w.category, TrainingWarning)]
     if failures:
         assert "'price' has values up to" in str(failures[0].message)
