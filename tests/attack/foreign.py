@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pickle
 import struct
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -36,9 +39,27 @@ def crfsuite(path: Path) -> None:
 
 
 def sklearn_crfsuite(path: Path) -> None:
-    from sklearn_crfsuite import CRF
+    """A pickle with the names of sklearn-crfsuite's classes; the toolkit itself is not needed."""
+    crfsuite(path)
+    estimator = _named("sklearn_crfsuite.estimator", "CRF")
+    estimator.modelfile = _named("sklearn_crfsuite._fileresource", "FileResource")
+    vars(estimator.modelfile).update(
+        {"name": None, "auto": True, "__FILE_RESOURCE_DATA__": path.read_bytes()}
+    )
+    vars(estimator).update({"c1": 0.1, "algorithm": "lbfgs", "_tagger": None})
+    modules = {type(thing).__module__: type(thing) for thing in (estimator, estimator.modelfile)}
+    with mock.patch.dict(sys.modules, {name: _module(name, kind) for name, kind in modules.items()}):
+        path.write_bytes(pickle.dumps(estimator, protocol=4))
 
-    path.write_bytes(pickle.dumps(CRF(max_iterations=5).fit(FREE, Y, FREE[:1], Y[:1]), protocol=4))
+
+def _named(module: str, name: str) -> Any:
+    return type(name, (), {"__module__": module})()
+
+
+def _module(name: str, kind: type) -> ModuleType:
+    made = ModuleType(name)
+    setattr(made, kind.__name__, kind)
+    return made
 
 
 def crfpp_text(path: Path) -> None:
