@@ -47,8 +47,9 @@ def sklearn_crfsuite(path: Path) -> None:
         {"name": None, "auto": True, "__FILE_RESOURCE_DATA__": path.read_bytes()}
     )
     vars(estimator).update({"c1": 0.1, "algorithm": "lbfgs", "_tagger": None})
-    modules = {type(thing).__module__: type(thing) for thing in (estimator, estimator.modelfile)}
-    with mock.patch.dict(sys.modules, {name: _module(name, kind) for name, kind in modules.items()}):
+    kinds = [type(estimator), type(estimator.modelfile)]
+    modules = {kind.__module__: _module(kind.__module__, kind) for kind in kinds}
+    with mock.patch.dict(sys.modules, {"sklearn_crfsuite": ModuleType("sklearn_crfsuite"), **modules}):
         path.write_bytes(pickle.dumps(estimator, protocol=4))
 
 
