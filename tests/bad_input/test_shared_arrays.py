@@ -80,6 +80,7 @@ run(node, np.nan, lambda: chain.argmax(node, edge, offsets, states)[1])""",
 }
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.parametrize("name", ASKED)
 def test_an_array_that_changes_meanwhile_does_no_harm(name: str) -> None:

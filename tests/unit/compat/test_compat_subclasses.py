@@ -300,6 +300,7 @@ def test_temporary_files_may_be_kept() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.slow
 @pytest.mark.alone
 def test_a_forked_process_leaves_the_file_alone() -> None:
     code = (
