@@ -172,11 +172,7 @@ class TemplateFeatures:
     def keep(self, ids: NDArray[np.int64]) -> TemplateFeatures:
         """An encoder with only these attributes, renumbered in this order."""
         settings, arrays = self.state()
-        try:
-            kept = keep_attributes(arrays, self._plan, ids)
-        except ValueError as problem:  # in a damaged file
-            raise ModelFileError(f"the features are damaged: {problem}") from None
-        return self.from_state(settings, arrays | kept)
+        return self.from_state(settings, arrays | keep_attributes(arrays, self._plan, ids))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The content of a model file: a dict for JSON, and arrays."""

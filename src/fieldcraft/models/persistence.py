@@ -62,7 +62,7 @@ def save(
     model._require_fitted()
     kind = kind_of(model)
     whole = zeros or _voters(model) is not None  # a voter may have a weight where the mean is 0
-    parameters = model._parameters if whole else model._parameters.without_zeros()
+    parameters = model._parameters if whole else _active(model._parameters)
     header, arrays = _pack(model, parameters, compact=compact)
     named, tables = _pack_parameters(model, resolve_kind(kind))
     if float32:
@@ -184,6 +184,16 @@ def _unpack(model: Any, header: dict[str, Any], arrays: Arrays) -> None:
     voting = _under("voters.", arrays)
     voters = Voters(parameters.scoring, voting["votes"], voting["weights"]) if voting else None
     model._settle(parameters, labels, voters)
+
+
+def _active(parameters: Parameters) -> Parameters:
+    """The features whose weight is not 0; what a damaged file left undetected may show here."""
+    try:
+        return parameters.without_zeros()
+    except FieldcraftError:
+        raise
+    except (ValueError, IndexError) as error:
+        raise ModelFileError(f"the features of the model are damaged: {error}; load an intact file") from None
 
 
 def _voters(model: Any) -> Voters | None:
