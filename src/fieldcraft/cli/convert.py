@@ -70,6 +70,14 @@ def convert(
         return
     if to in MODELS:
         raise CorpusError(f"{source} is not a model; --to {to} needs one")
+    arguments = reading.arguments()
+    if from_ is not None:
+        arguments["format"] = from_
+    convert_corpus(source, target, to, schemes, arguments)
+
+
+def convert_corpus(source: str, target: str, to: str, schemes: Schemes, arguments: dict[str, Any]) -> None:
+    """Read a corpus with these arguments of `fc.read` and write it in another format or scheme."""
     from fieldcraft.cli.reading import read_batches
     from fieldcraft.corpus import Corpus
     from fieldcraft.corpus import write as write_corpus
@@ -77,9 +85,6 @@ def convert(
     from fieldcraft.corpus.sources import extension
     from fieldcraft.corpus.targets import opened
 
-    arguments = reading.arguments()
-    if from_ is not None:
-        arguments["format"] = from_
     if schemes.scheme_from or schemes.scheme_to:
         arguments.setdefault("label", -1)
     format = to if to != "auto" else by_extension(extension(target)) or "columns"

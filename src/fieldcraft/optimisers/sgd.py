@@ -18,8 +18,8 @@ import numpy as np
 
 from fieldcraft import _core
 from fieldcraft.optimisers.calibration import Calibrated, CalibratedRun
-from fieldcraft.optimisers.run import Floats, Run, State
-from fieldcraft.optimisers.stochastic import AVERAGES, mask_of
+from fieldcraft.optimisers.run import Floats, Run
+from fieldcraft.optimisers.stochastic import AVERAGES, BestRun, StochasticRun, mask_of
 from fieldcraft.problems.protocols import Passes
 
 
@@ -55,41 +55,18 @@ class SGD(Calibrated):
         self.one_of("best", (False, True))
 
     def start(self, problem: Any, weights: Floats) -> Run:
-        return BestRun(self, problem, weights) if self.best else super().start(problem, weights)
+        return BestPassRun(self, problem, weights) if self.best else super().start(problem, weights)
 
     def make(self, problem: Passes, rate: float) -> Any:
         return descent(problem, AVERAGES[self.average], rate, decay_of(problem, rate))
 
 
-class BestRun(CalibratedRun):
-    """A run whose solution, with its objective, is that of the best pass so far."""
-
-    def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
-        super().__init__(settings, problem, start)
-        self._least, self._best = math.inf, np.array(self.weights)
-
-    def step(self) -> bool:
-        """One pass, noted if its objective is the least."""
-        super().step()
-        value = super().objective()
-        if value < self._least:
-            self._least, self._best = value, np.array(self.weights)
-        return True
+class BestPassRun(BestRun, CalibratedRun):
+    """A run whose solution, with its objective, is that of the best pass so far; the start does not count."""
 
     def objective(self) -> float:
         """That of the solution; before the first pass, that of the start."""
-        return self._least if math.isfinite(self._least) else super().objective()
-
-    def solution(self) -> Floats:
-        return self._best
-
-    def state(self) -> State:
-        return {**super().state(), "best_pass": self._best, "least": np.array([self._least])}
-
-    def restore(self, state: State) -> None:
-        super().restore(state)
-        self._best[:] = state["best_pass"]
-        self._least = float(np.asarray(state["least"], np.float64)[0])
+        return self.best if math.isfinite(self.best) else StochasticRun.objective(self)
 
 
 def decay_of(problem: Passes, rate: float) -> float:

@@ -150,6 +150,41 @@ class StochasticRun(Run):
         self._native.restore(state)
 
 
+class BestRun(StochasticRun):
+    """A run whose solution, with its objective, is the best point so far; other runs inherit it first."""
+
+    def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
+        super().__init__(settings, problem, start)
+        self.best = math.inf
+        self._best_weights: Floats = self.weights.copy()
+
+    def step(self) -> bool:
+        went_on = super().step()
+        self.note()
+        return went_on
+
+    def note(self) -> None:
+        """Keep the current point if its objective is the least."""
+        value = super().objective()
+        if value < self.best:
+            self.best = value
+            self._best_weights[:] = self.weights
+
+    def objective(self) -> float:
+        return self.best
+
+    def solution(self) -> Floats:
+        return self._best_weights
+
+    def state(self) -> State:
+        return {**super().state(), "best_point": self._best_weights, "best_value": np.array([self.best])}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._best_weights[:] = state["best_point"]
+        self.best = float(np.asarray(state["best_value"], np.float64)[0])
+
+
 @dataclass(frozen=True)
 class MistakeDriven(Stochastic):
     """Settings of optimisers that change weights only when the best labelling is wrong.

@@ -9,16 +9,15 @@ them and leaves the rate of convergence as it is. The weights are averaged, late
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fieldcraft.optimisers.calibration import calibrated_rate
-from fieldcraft.optimisers.run import Floats, Run, State
+from fieldcraft.optimisers.run import Floats, Run
 from fieldcraft.optimisers.sgd import decay_of, descent
-from fieldcraft.optimisers.stochastic import AVERAGES, Stochastic, StochasticRun
+from fieldcraft.optimisers.stochastic import AVERAGES, BestRun, Stochastic, StochasticRun
 from fieldcraft.problems.protocols import Passes
 
 
@@ -55,7 +54,9 @@ class Subgradient(Stochastic):
 
     def start(self, problem: Passes, weights: Floats) -> Run:
         """A run from ``weights``; for an objective that is not convex, it never ends above its start."""
-        return SubgradientRun(self, problem, weights) if problem.convex else BestRun(self, problem, weights)
+        return (
+            SubgradientRun(self, problem, weights) if problem.convex else NonConvexRun(self, problem, weights)
+        )
 
     def make(self, problem: Passes, rate: float) -> Any:
         return descent(problem, AVERAGES[self.average], rate, decay_of(problem, rate))
@@ -71,44 +72,14 @@ class SubgradientRun(StochasticRun):
         return 1.0 / (precision * settings.offset) if precision > 0 else calibrated_rate(self)
 
 
-class BestRun(SubgradientRun):
+class NonConvexRun(BestRun, SubgradientRun):
     """The same where the objective is not convex: the solution is the best point so far.
 
     The start counts too, unless all weights are zero: there no labelling is preferred to another, and the
     loss of 0 means nothing.
     """
 
-    def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
-        super().__init__(settings, problem, start)
-        self.best = math.inf
-        self._best_weights: Floats = self.weights.copy()
-
     def begin(self) -> None:
         super().begin()
         if np.any(self.weights):
-            self._note()
-
-    def step(self) -> bool:
-        went_on = super().step()
-        self._note()
-        return went_on
-
-    def _note(self) -> None:
-        value = super().objective()
-        if value < self.best:
-            self.best = value
-            self._best_weights[:] = self.weights
-
-    def objective(self) -> float:
-        return self.best
-
-    def solution(self) -> Floats:
-        return self._best_weights
-
-    def state(self) -> State:
-        return {**super().state(), "best_point": self._best_weights, "best_value": np.array([self.best])}
-
-    def restore(self, state: State) -> None:
-        super().restore(state)
-        self._best_weights[:] = state["best_point"]
-        self.best = float(np.asarray(state["best_value"], np.float64)[0])
+            self.note()
