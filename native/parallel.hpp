@@ -102,7 +102,8 @@ class Meeting {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads_) {
       last();
       arrived_.store(0, std::memory_order_relaxed);
-      round_.store(round + 1, std::memory_order_release);
+      // Not merely `release`: notify_all looks whether anyone sleeps, and that look must not overtake the store.
+      round_.store(round + 1, std::memory_order_seq_cst);
       round_.notify_all();
       return;
     }

@@ -72,6 +72,7 @@ THREADS = [
     ),
 ]
 WORKERS = int(os.environ.get("TEST_WORKERS", "2"))
+SECONDS = 400  # for one run of pytest, which takes 100 at most
 RED = 1  # pytest's status when tests ran and some failed; 2 and above mean that it broke down
 
 
@@ -109,11 +110,18 @@ def core() -> Iterator[Path]:
 
 
 def run(core: Path, canary: str, tests: list[str], *options: str) -> subprocess.CompletedProcess[str]:
-    """These tests on that core while one canary sings."""
+    """These tests on that core while one canary sings. A run that does not end is ended, and is RED."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     env |= {"FIELDCRAFT_CORE": str(core), "FIELDCRAFT_CANARY": canary}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *tests]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    command += ["-o", f"faulthandler_timeout={SECONDS // 2}"]  # shows where it hangs
+    try:
+        return subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired as error:
+        printed = ((error.stdout or b"") + (error.stderr or b"")).decode(errors="replace")
+        return subprocess.CompletedProcess(command, RED, f"{printed}\nnot done after {SECONDS} s", "")
 
 
 def unnoticed(core: Path, name: str) -> str:
