@@ -59,6 +59,70 @@ struct TokenRows {
   const double *dense_values, *sparse_values;
 };
 
+// A block's tokens as they are scored, see kernels/blocks.cpp and block_layout.hpp. Lists of entries are
+// followed by kRowsAhead that mean nothing.
+constexpr int kMostClasses = 16, kWholeClasses = 6;
+constexpr int kRowsAhead = 24;  // entries between a prefetch and its use
+struct BlockScores {
+  int P, unit;  // width of a node's row; of which every row's width is a multiple
+  int n_classes;
+  const int* widths;                   // [n_classes] of their rows
+  const uint32_t *runs, *runs_end;     // each: how many tokens, rows of each class, scalars
+  const uint32_t* order;               // [tokens] in which order they are scored
+  const uint32_t* rows[kMostClasses];  // where rows begin in the field, by four
+  const uint32_t* scalars;             // entries: number and label
+  bool wide, valued;                   // do these entries take two words; are some values not 1
+  const double* row_values[kMostClasses];
+  const double* scalar_values;
+};
+
+// Its columns: where their sums go, and the tokens that have them. First the classes, then the scalars, each
+// with a few labels.
+struct BlockColumns {
+  int P, unit, n_classes;
+  const int* widths;
+  const uint32_t* n_columns;  // [n_classes]
+  uint32_t n_scalars;
+  const uint32_t *to, *length;        // [columns]
+  const uint16_t *n_labels, *labels;  // [scalars], and one after the other
+  const uint16_t* list;               // tokens of the columns
+  const uint32_t* wide_list;          // the same in blocks with more than 65,536 tokens
+  bool wide_tokens, valued;
+  const double* values;
+};
+
+// Copies of columns that occur in several blocks: those of column c are copies[ptr[c]] .. copies[ptr[c + 1]],
+// followed by kCopiesAhead that mean nothing; at [columns + 1] is where their sums go. Rows have one width;
+// without, each column has its own.
+constexpr int kCopiesAhead = 16;
+struct ColumnCopies {
+  const uint32_t *ptr, *copies, *at;
+  int width, unit;
+};
+
+// Up to four chains, longest first, none empty; see kernels/chain_block.cpp.
+constexpr int kChainsInStep = 4;
+constexpr double kLargestScore = 150, kWidestEdges = 200;
+struct ChainBlock {
+  int S, P, n;
+  const double *matrix, *transposed;  // [S, P]
+  const double* start;                // [P] 1, and 0 for padding
+  int64_t T[kChainsInStep];
+  double weight[kChainsInStep];
+  double* node[kChainsInStep];                          // [T, P] scores, then weight * marginals
+  double *alpha[kChainsInStep], *steps[kChainsInStep];  // [T, P]
+  double* inverse[kChainsInStep];                       // [T]
+  double* products;                                     // [S, P] added to; times the matrix: pair marginals
+};
+
+FIELDCRAFT_EACH_LEVEL(void score_block(const BlockScores& block, const double* field, const double* scalars,
+                                       double* node))
+FIELDCRAFT_EACH_LEVEL(void gather_block(const BlockColumns& block, const double* node, double* sums))
+FIELDCRAFT_EACH_LEVEL(void add_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end,
+                                      double* sums))
+// False, and nothing done, where a score is too large. log_z [n] is without the shift of the edges.
+FIELDCRAFT_EACH_LEVEL(bool chain_block(const ChainBlock& group, double* log_z))
+
 FIELDCRAFT_EACH_LEVEL(void exp_all(const double* x, double* out, size_t n))
 FIELDCRAFT_EACH_LEVEL(Spread spread_of(const double* scores, int64_t S, int64_t P))
 FIELDCRAFT_EACH_LEVEL(double exponentiate(const Lattice& lattice))
@@ -86,9 +150,6 @@ FIELDCRAFT_EACH_LEVEL(int best_previous(const double* previous, const double* ed
 
 FIELDCRAFT_EACH_LEVEL(void score_tokens(const TokenRows& design, const double* rows, const double* weights,
                                         int64_t begin, int64_t end, int S, int P, double* node))
-FIELDCRAFT_EACH_LEVEL(void scatter_tokens(const TokenRows& design, const uint32_t* splits, int n_owners,
-                                          int owner, int64_t begin, int64_t end, int P,
-                                          const double* marginals, double* rows, double* gradient))
 
 // What a change is multiplied by before it reaches a weight: a factor per weight, `each` [n_features] and, in
 // dense rows, `rows` [n_rows, P]; or, if `supported` [n_rows, P] is not null, the one number *each, and 1 or

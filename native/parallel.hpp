@@ -1,4 +1,5 @@
-// Threads that live no longer than the call that needs them.
+// Threads that live no longer than the call that needs them, or than the training that makes the calls
+// (Crew).
 //
 // run_team(n, start, work) runs work(thread, m) on m threads and waits; thread 0 is the caller. m is n, or
 // less where the system does not give so many threads (limits of processes or memory); start(m) is called
@@ -17,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "crew.hpp"
 #include "interruption.hpp"
 
 namespace fieldcraft {
@@ -102,14 +104,15 @@ class Meeting {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads_) {
       last();
       arrived_.store(0, std::memory_order_relaxed);
-      // Not merely `release`: notify_all looks whether anyone sleeps, and that look must not overtake the store.
+      // Not merely `release`: notify_all looks whether anyone sleeps, and that look must not overtake the
+      // store.
       round_.store(round + 1, std::memory_order_seq_cst);
       round_.notify_all();
       return;
     }
     for (int spin = 0; spin < kSpins; ++spin) {
       if (round_.load(std::memory_order_acquire) != round) return;
-      pause();
+      pause_briefly();
     }
     round_.wait(round, std::memory_order_acquire);
   }
@@ -119,13 +122,6 @@ class Meeting {
 
  private:
   static constexpr int kSpins = 2000;  // some thirty microseconds
-  static void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-  }
   const int n_threads_;
   std::atomic<int> arrived_{0};
   std::atomic<unsigned> round_{0};
@@ -175,7 +171,8 @@ class Departures {
   int n_ = 0;
 };
 
-// With a watch no task begins after it has ended the call.
+// With a watch no task begins after it has ended the call. The threads are those of the caller's crew, if it
+// has one, else new ones.
 template <class Task>
 void for_each_task(int n_threads, size_t n_tasks, const Task& task, Watch* watch = nullptr) {
   std::atomic<size_t> next{0};
@@ -188,6 +185,16 @@ void for_each_task(int n_threads, size_t n_tasks, const Task& task, Watch* watch
   const int useful = static_cast<int>(std::min(static_cast<size_t>(std::max(n_threads, 1)), n_tasks));
   if (useful <= 1) return work(0);
   Failures failures(useful);
+  if (Crew* crew = Crew::current()) {
+    crew->run(
+        useful, [&](int thread) { failures.guard(thread, [&] { work(thread); }); },
+        [&] {
+          failures.guard(0, [&] {
+            if (watch != nullptr) watch->check();
+          });
+        });
+    return failures.rethrow();
+  }
   Departures ended;
   {
     Team team;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "feature_groups.hpp"
+
 namespace fieldcraft {
 
 TokenRows OwnedRows::view() const {
@@ -55,6 +57,31 @@ void ObservedEdges::fill(int64_t t, double* scores) const {
   each_entry(t, [&](int64_t pair, uint32_t feature, double value) {
     scores[pair] += value * scale_ * weights_[feature];
   });
+}
+
+EdgeEntries::EdgeEntries(const FeatureColumns& f, const int* number, int64_t P, const EncodedTokens& given) {
+  const FeatureGroups groups = edge_features(f);
+  if (groups.ids.empty()) return;
+  const auto numbered = [&](int32_t y) { return number == nullptr ? y : number[y]; };
+  features.id.assign(f.n_attributes, -1);
+  features.ptr.assign(1, 0);
+  for (int64_t a = 0; a < f.n_attributes; ++a) {
+    if (groups.ptr[a] == groups.ptr[a + 1]) continue;
+    features.id[a] = static_cast<int32_t>(features.ptr.size()) - 1;
+    for (int64_t j = groups.ptr[a]; j < groups.ptr[a + 1]; ++j) {
+      const uint32_t i = groups.ids[j];
+      features.pair.push_back(static_cast<uint32_t>(numbered(f.previous[i]) * P + numbered(f.label[i])));
+      features.feature.push_back(i);
+    }
+    features.ptr.push_back(static_cast<int64_t>(features.pair.size()));
+  }
+  tokens = given;
+  const int64_t n = given.offsets[given.n_sequences];
+  ptr.assign(n + 1, 0);
+  for (int64_t t = 0; t < n; ++t) {
+    ptr[t + 1] = ptr[t];
+    each_feature(t, t + 1, [&](uint32_t) { ++ptr[t + 1]; });
+  }
 }
 
 }  // namespace fieldcraft

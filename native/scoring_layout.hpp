@@ -172,4 +172,29 @@ class ObservedEdges final : public OwnEdges {
   std::vector<uint8_t> has_;  // [T] does the token have an attribute with edge features
 };
 
+// The edge features of a corpus: an entry for each of them at each token that has its attribute.
+class EdgeEntries {
+ public:
+  EdgeEntries() = default;
+  // Labels are numbered by number [S], or keep their numbers if it is null; pairs are y' * P + y. The arrays
+  // of `tokens` must stay unless this is empty.
+  EdgeEntries(const FeatureColumns& features, const int* number, int64_t P, const EncodedTokens& tokens);
+
+  bool empty() const { return features.empty(); }
+  ObservedEdges observed() const { return {features, tokens}; }
+  int64_t before(int64_t token) const { return ptr.empty() ? 0 : ptr[token]; }
+  // visit(feature) for the entries of tokens begin .. end-1
+  template <class Visit>
+  void each_feature(int64_t begin, int64_t end, const Visit& visit) const {
+    if (empty() || begin >= end) return;
+    for (int64_t i = tokens.token_ptr[begin]; i < tokens.token_ptr[end]; ++i)
+      if (const int32_t e = features.id[tokens.attributes[i]]; e >= 0)
+        for (int64_t j = features.ptr[e]; j < features.ptr[e + 1]; ++j) visit(features.feature[j]);
+  }
+
+  EdgeFeatures features;
+  EncodedTokens tokens{};
+  std::vector<int64_t> ptr;  // [tokens + 1] entries before each token; empty without any
+};
+
 }  // namespace fieldcraft

@@ -20,23 +20,27 @@ void PairSums::add(const double* pairs) {
 
 Chain SequenceOracle::chain(int64_t i, const WeightView& weights, double scale, const Edges& edges,
                             const int32_t* gold, const uint8_t* allowed) {
-  const int64_t T = layout_->length(i);
-  first_ = layout_->first(i);
-  const bool looks = layout_->needs_tokens() && T > 0;
-  if (looks) observed_.go_to(first_, T, edges, weights.each, scale);
   weights_ = weights, scale_ = scale;
   const auto fill = [this, i](double* node) {  // small enough to need no memory of its own
     layout_->score(i, weights_, node);
     if (scale_ == 1) return;
     for (int64_t k = 0; k < layout_->length(i) * layout_->P(); ++k) node[k] *= scale_;
   };
-  return {&edges, looks ? &observed_ : nullptr, T, fill, gold, allowed};
+  return chain(layout_->first(i), layout_->length(i), fill, weights.each, edges, gold, allowed);
+}
+
+Chain SequenceOracle::chain(int64_t first, int64_t T, SequencePass::Fill fill, const double* weights,
+                            const Edges& edges, const int32_t* gold, const uint8_t* allowed) {
+  first_ = first;
+  const bool looks = !entries_of_->empty() && T > 0;
+  if (looks) observed_.go_to(first, T, edges, weights, scale_);
+  return {&edges, looks ? &observed_ : nullptr, T, std::move(fill), gold, allowed};
 }
 
 // visit(pair, value, amount) for the edge entries of token t
 template <class Visit>
 void SequenceOracle::each_entry(int64_t t, const Visit& visit) {
-  double* out = entries_ + layout_->entries_before(first_ + t) - layout_->entries_before(first_);
+  double* out = entries_ + entries_of_->before(first_ + t) - entries_of_->before(first_);
   observed_.each_entry(t, [&](int64_t pair, uint32_t, double value) { visit(pair, value, *out++); });
 }
 
@@ -64,6 +68,11 @@ double SequenceOracle::marginals(const Chain& chain, double weight, double* node
   const double log_z = pass_.log_partition(*chain.edges, chain.own, chain.T, chain.fill, Numerics::automatic);
   pass_.marginals(weight, node, pairs.products(), into(pairs, chain).matrix, false);
   return log_z;
+}
+
+void SequenceOracle::add_gold(const Chain& chain, double weight, double* node, PairSums& pairs) {
+  std::fill_n(node, chain.T * chain.edges->P, 0.0);
+  add_labelling(chain, chain.gold, weight, node, into(pairs, chain));
 }
 
 double SequenceOracle::argmax(const Chain& chain, const double* cost, int32_t* labels) {

@@ -46,12 +46,19 @@ class PairSums {
 class SequenceOracle {
  public:
   explicit SequenceOracle(const TrainingLayout& layout)  // must outlive this
-      : layout_(&layout), observed_(layout.observed()) {}
+      : layout_(&layout), entries_of_(&layout.edge_entries()), observed_(entries_of_->observed()) {}
+  explicit SequenceOracle(const EdgeEntries& entries)  // for chains whose scores the caller has
+      : entries_of_(&entries), observed_(entries.observed()) {}
 
   // Sequence i at scale * weights, of which `edges` are the label pairs; gold [T] and allowed [T, S] as the
   // caller needs them. The weights, and the edges that depend on the input, are those of the last call.
   Chain chain(int64_t i, const WeightView& weights, double scale, const Edges& edges, const int32_t* gold,
               const uint8_t* allowed);
+
+  // The sequence that begins at token `first`, whose node scores `fill` writes; weights [n_features] are
+  // those of edges that look at the input.
+  Chain chain(int64_t first, int64_t T, SequencePass::Fill fill, const double* weights, const Edges& edges,
+              const int32_t* gold, const uint8_t* allowed);
 
   // weight * marginals: nodes to node [T, P], pairs added to `pairs`. Returns log Z.
   double marginals(const Chain& chain, double weight, double* node, PairSums& pairs);
@@ -59,6 +66,8 @@ class SequenceOracle {
   double loss(const Objective& objective, const Chain& chain, double weight, double* node, PairSums& pairs) {
     return loss_.evaluate(objective, chain, weight, node, into(pairs, chain));
   }
+  // weight * the indicator of the gold labelling, written like the output of marginals().
+  void add_gold(const Chain& chain, double weight, double* node, PairSums& pairs);
   // The labelling of the greatest score + cost [S, S] (by gold label and label); returns that sum.
   double argmax(const Chain& chain, const double* cost, int32_t* labels);
 
@@ -67,7 +76,8 @@ class SequenceOracle {
   template <class Visit>
   void each_entry(int64_t t, const Visit& visit);
 
-  const TrainingLayout* layout_;
+  const TrainingLayout* layout_ = nullptr;
+  const EdgeEntries* entries_of_;
   ObservedEdges observed_;
   int64_t first_ = 0;  // token of the sequence of chain()
   WeightView weights_{};

@@ -1,10 +1,9 @@
 #include "training.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <barrier>
 #include <cmath>
-#include <optional>
+#include <limits>
+#include <stdexcept>
 
 #include "parallel.hpp"
 #include "sequence_oracle.hpp"
@@ -13,214 +12,275 @@
 namespace fieldcraft {
 namespace {
 
-// From this many states on sequences run together (kernels/chain_group.cpp).
+constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+// From this many states on sequences that are not run by chain_block() run together all the same
+// (kernels/chain_group.cpp).
 constexpr int kGroupStates = 64;
 constexpr size_t kGroupSize = 4;
+constexpr size_t kLargestBlockMatrices = 64 << 20, kFewestBlocks = 16, kMostBlocks = 48;  // block_layout.cpp
 
-// A round's marginals should stay in the second-level cache of a core, and so should the pair marginals that
-// edge features need; but a lane should have a few sequences, more where they run together.
-constexpr int64_t kRoundBytes = 1 << 20, kRoundEntries = 1 << 18;
-constexpr int64_t kRoundTokens = 1024, kGroupedTokens = 4096, kGroupedBytes = 8 << 20;
-
-int64_t tokens_per_round(int S, int P) {
-  const int64_t row = 8 * P;
-  const int64_t wish = S < kGroupStates ? kRoundTokens : std::min(kGroupedTokens, kGroupedBytes / row);
-  return std::max(kRoundBytes / row, wish);
-}
+// Are nodes narrow enough for chain_block().
+bool in_step(const FieldLayout& field) { return field.P() <= 8 * kWholeClasses; }
 
 }  // namespace
 
+// One thread's memory.
 struct ChainProblem::Lane {
-  explicit Lane(const TrainingLayout& layout) : oracle(layout), pairs(layout.n_pairs()) {}
+  explicit Lane(const BlockLayout& blocks) : oracle(blocks.field().edges()) {
+    const size_t P = static_cast<size_t>(blocks.field().P()), longest = static_cast<size_t>(blocks.longest());
+    node = Buffer(static_cast<size_t>(blocks.most_tokens()) * P);
+    entries = Buffer(static_cast<size_t>(blocks.most_entries()));
+    if (!in_step(blocks.field())) return;
+    chains = Buffer(2 * kChainsInStep * longest * P), inverse = Buffer(kChainsInStep * longest);
+  }
   SequenceOracle oracle;
-  PairSums pairs;
-  std::vector<SequencePass> passes;  // of sequences that run together
+  Buffer node, entries;     // gradients of the block's nodes [tokens, P], of its edge entries
+  Buffer chains, inverse;   // of chains in step
+  Buffer wide[kGroupSize];  // [T, padded] of a sequence
+  std::vector<SequencePass> passes;
+  PairSums* pairs = nullptr;  // of the block
+
+  double* room(int64_t T, int64_t width, size_t k) {
+    wide[k].reserve(static_cast<size_t>(T * width));
+    return wide[k].data();
+  }
 };
 
 // Kept between evaluations, so that its memory is allocated once.
 struct ChainProblem::Sweep {
   Mode mode = Mode::likelihood;
+  const double* weights = nullptr;
   const int32_t* gold = nullptr;
-  double* gradient = nullptr;
   double* per_sequence = nullptr;  // log Z, or weighted losses
-  LaidOutWeights weights;
-  Buffer dense_gradient;
-  Buffer node[2], entries[2];  // gradients [round tokens, P], [round entries]
-  std::vector<Lane> lanes;
-  std::vector<std::atomic<int>> next;      // [rounds] lane to hand out
-  std::optional<std::barrier<>> all_here;  // of the threads of an evaluation
-  std::optional<Failure> failure;
+  Buffer field, sums;
+  std::optional<Edges> edges;
+  Buffer matrix, transposed, start;  // of the edges, as wide as the field's nodes
+  Buffer products;                   // [blocks, S, P] of chains in step
+  std::vector<PairSums> pairs;       // of blocks, for all others
+  std::vector<std::unique_ptr<Lane>> lanes;
 
-  Sweep(const TrainingLayout& layout, size_t n_rounds, size_t round_nodes, size_t round_entries)
-      : weights(layout, LaidOutWeights::Memory::in_place),
-        dense_gradient(layout.dense_size()),
-        node{Buffer(round_nodes), Buffer(round_nodes)},
-        entries{Buffer(round_entries), Buffer(round_entries)},
-        next(n_rounds) {
-    lanes.reserve(kLanes);
-    for (int k = 0; k < kLanes; ++k) lanes.emplace_back(layout);
+  explicit Sweep(const BlockLayout& blocks)
+      : field(blocks.field().weights_size()), sums(Buffer::zeros(blocks.sums_size())) {
+    const size_t S = static_cast<size_t>(blocks.field().S()), P = static_cast<size_t>(blocks.field().P());
+    matrix = Buffer(S * P), transposed = Buffer(S * P), start = Buffer::zeros(P);
+    std::fill_n(start.data(), S, 1.0);
+    if (in_step(blocks.field())) products = Buffer(blocks.blocks().size() * S * P);
+    for (size_t b = 0; b < blocks.blocks().size(); ++b) pairs.emplace_back(S * padded(S));
+  }
+  void set_pairs(const std::vector<double>& scores, int64_t S, int64_t P) {
+    edges.emplace(scores.data(), S);
+    for (int64_t x = 0; x < S; ++x)
+      for (int64_t y = 0; y < P; ++y) {
+        matrix[x * P + y] = y < S ? edges->matrix[x * edges->P + y] : 0.0;
+        transposed[x * P + y] = y < S ? edges->transposed[x * edges->P + y] : 0.0;
+      }
   }
 };
 
 ChainProblem::~ChainProblem() = default;
 
 ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
-                           const int32_t* gold, const double* sequence_weights, int n_threads)
-    : layout_(features, n_states, tokens, n_threads) {
+                           const int32_t* gold, const double* sequence_weights, int n_threads,
+                           ProblemUses uses)
+    : blocks_(features, n_states, tokens, uses.keep_order, n_threads), n_threads_(std::max(n_threads, 1)) {
+  if (uses.by_sequence) by_sequence_.emplace(features, n_states, tokens, n_threads);
   if (sequence_weights != nullptr)
     sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
-  cut_rounds();
+  sweep_ = std::make_unique<Sweep>(blocks_);
+  gold_.resize(n_tokens());
+  for (int64_t t = 0; t < n_tokens(); ++t) gold_[t] = blocks_.field().number(gold[t]);
   empirical_.assign(n_features(), 0.0);
-  sweep_->dense_gradient.fill_zero();
-  for (int64_t i = 0; i < n_sequences(); ++i)
-    layout_.count(i, gold + layout_.first(i), weight_of(i), sweep_->dense_gradient.data(), empirical_.data());
-  layout_.collect(sweep_->dense_gradient.data(), empirical_.data());
+  std::vector<double> unused(n_sequences());
+  Watch unwatched(nullptr);
+  sweep(Mode::gold, std::vector<double>(n_features(), 0.0).data(), nullptr, empirical_.data(), unused.data(),
+        unwatched);
+  std::vector<int32_t>().swap(gold_);
+}
+
+const TrainingLayout& ChainProblem::layout() const {
+  if (!by_sequence_) throw std::invalid_argument("this problem was made for evaluations of the whole corpus");
+  return *by_sequence_;
+}
+
+size_t ChainProblem::matrix_bytes(int64_t S) {
+  const size_t one = 8 * static_cast<size_t>(S) * padded(S);
+  const size_t blocks = std::min(std::max(kFewestBlocks, kLargestBlockMatrices / one + 1), kMostBlocks);
+  return (blocks + 4) * one + Edges::bytes(S) + 4 * S * S;
 }
 
 void ChainProblem::use(Objective objective, const int32_t* gold) {
+  const FieldLayout& field = blocks_.field();
+  const int64_t S = n_states();
   objective_ = std::move(objective);
-  gold_.assign(gold, gold + n_tokens());
+  numbered_ = objective_;
+  for (int64_t x = 0; x < S; ++x) {
+    const int64_t to = field.number(static_cast<int>(x));
+    if (!objective_.label_weights.empty()) numbered_.label_weights[to] = objective_.label_weights[x];
+    for (int64_t y = 0; y < S && !objective_.cost.empty(); ++y)
+      numbered_.cost[to * S + field.number(static_cast<int>(y))] = objective_.cost[x * S + y];
+  }
+  for (int64_t k = 0; k < static_cast<int64_t>(objective_.allowed.size()); ++k)
+    numbered_.allowed[k / S * S + field.number(static_cast<int>(k % S))] = objective_.allowed[k];
+  gold_.resize(n_tokens());
+  for (int64_t t = 0; t < n_tokens(); ++t) gold_[t] = field.number(gold[t]);
   fused_ = false;
   std::vector<double>().swap(empirical_);
 }
 
-void ChainProblem::cut_rounds() {
-  const int64_t budget = tokens_per_round(layout_.S(), layout_.P());
-  const auto tokens = [&](int64_t begin, int64_t end) { return layout_.first(end) - layout_.first(begin); };
-  const auto entries = [&](int64_t begin, int64_t end) {
-    return layout_.entries_before(layout_.first(end)) - layout_.entries_before(layout_.first(begin));
-  };
-  int64_t most_tokens = 0, most_entries = 0;  // of a round
-  for (int64_t first = 0; first < n_sequences();) {
-    int64_t last = first + 1;
-    while (last < n_sequences() && tokens(first, last + 1) <= budget &&
-           entries(first, last + 1) <= kRoundEntries)
-      ++last;
-    Round round;
-    int64_t at = first;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      while (at < last && tokens(first, at) * kLanes < tokens(first, last) * lane) ++at;
-      round.lanes[lane] = at;
-    }
-    round.lanes[kLanes] = last;
-    rounds_.push_back(round);
-    most_tokens = std::max(most_tokens, tokens(first, last));
-    most_entries = std::max(most_entries, entries(first, last));
-    first = last;
+// Up to four chains of the likelihood in step. Returns how many were done: 0 where their scores are too
+// large.
+size_t ChainProblem::run_together(const Block& block, size_t first, Lane& lane) {
+  Sweep& sweep = *sweep_;
+  const int64_t P = blocks_.field().P(), longest = blocks_.longest();
+  ChainBlock group{};
+  group.S = n_states(), group.P = static_cast<int>(P);
+  group.matrix = sweep.matrix.data(), group.transposed = sweep.transposed.data();
+  group.start = sweep.start.data();
+  group.products = sweep.products.data() + (&block - blocks_.blocks().data()) * n_states() * P;
+  group.n = static_cast<int>(std::min<size_t>(kChainsInStep, block.sequences.size() - first));
+  for (int b = 0; b < group.n; ++b) {
+    const BlockSequence& s = block.sequences[first + b];
+    group.T[b] = s.T, group.weight[b] = weight_of(s.number);
+    group.node[b] = lane.node.data() + s.first * P;
+    group.alpha[b] = lane.chains.data() + b * longest * P;
+    group.steps[b] = lane.chains.data() + (kChainsInStep + b) * longest * P;
+    group.inverse[b] = lane.inverse.data() + b * longest;
   }
-  sweep_ = std::make_unique<Sweep>(layout_, rounds_.size(), static_cast<size_t>(most_tokens) * layout_.P(),
-                                   static_cast<size_t>(most_entries));
+  double log_z[kChainsInStep];
+  if (!FIELDCRAFT_DISPATCH(chain_block, group, log_z)) return 0;
+  for (int b = 0; b < group.n; ++b)
+    sweep.per_sequence[block.sequences[first + b].number] =
+        log_z[b] + static_cast<double>(group.T[b] - 1) * sweep.edges->shift;
+  return static_cast<size_t>(group.n);
 }
 
-// Phase one of a round, for one lane: gradients of its sequences into the round's buffers.
-void ChainProblem::run_lane(const Round& round, int index, int slot) {
+// The same where a row is too wide for chain_block().
+size_t ChainProblem::run_grouped(const Block& block, size_t first, Lane& lane) {
   Sweep& sweep = *sweep_;
-  Lane& lane = sweep.lanes[index];
-  const int64_t round_first = layout_.first(round.lanes[0]);
-  const int64_t begin = round.lanes[index], end = round.lanes[index + 1];
-  if (sweep.mode == Mode::likelihood && layout_.S() >= kGroupStates && !layout_.needs_tokens())
-    return run_grouped(lane, begin, end, sweep.node[slot].data(), round_first);
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t first = layout_.first(i);
-    const int32_t* gold = sweep.gold == nullptr ? nullptr : sweep.gold + first;
-    double* node = sweep.node[slot].data() + (first - round_first) * layout_.P();
-    lane.pairs.entries =
-        sweep.entries[slot].data() + layout_.entries_before(first) - layout_.entries_before(round_first);
-    std::fill_n(lane.pairs.entries, layout_.n_entries(i), 0.0);
-    const Chain chain =
-        lane.oracle.chain(i, sweep.weights.view(), 1, sweep.weights.edges(), gold, allowed(i));
-    if (sweep.mode == Mode::likelihood)
-      sweep.per_sequence[i] = lane.oracle.marginals(chain, weight_of(i), node, lane.pairs);
-    else
-      sweep.per_sequence[i] = lane.oracle.loss(objective_, chain, weight_of(i), node, lane.pairs);
-  }
-}
-
-// The same for the likelihood, several sequences of similar length at a time.
-void ChainProblem::run_grouped(Lane& lane, int64_t begin, int64_t end, double* marginals,
-                               int64_t first_token) {
-  Sweep& sweep = *sweep_;
-  std::vector<int64_t> order;
-  for (int64_t i = begin; i < end; ++i) {
-    sweep.per_sequence[i] = 0;
-    if (layout_.length(i) > 0) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return layout_.length(a) > layout_.length(b); });
   lane.passes.resize(kGroupSize);
   const std::vector<SequencePass::Sink> sinks(kGroupSize,
-                                              [&](int64_t, const double* pairs) { lane.pairs.add(pairs); });
-  for (size_t first = 0; first < order.size(); first += kGroupSize) {
-    std::vector<SequencePass*> group;
-    std::vector<double*> log_z, out;
-    std::vector<double> weights;
-    for (size_t k = first; k < std::min(first + kGroupSize, order.size()); ++k) {
-      const int64_t i = order[k];
-      const Edges& edges = sweep.weights.edges();
-      group.push_back(&lane.passes[k - first]);
-      group.back()->prepare(edges, nullptr, layout_.length(i),
-                            lane.oracle.chain(i, sweep.weights.view(), 1, edges, nullptr, nullptr).fill);
-      log_z.push_back(sweep.per_sequence + i);
-      out.push_back(marginals + (layout_.first(i) - first_token) * layout_.P());
-      weights.push_back(weight_of(i));
+                                              [&](int64_t, const double* pairs) { lane.pairs->add(pairs); });
+  std::vector<SequencePass*> group;
+  std::vector<double*> log_z, out;
+  std::vector<double> weights;
+  for (size_t k = first; k < std::min(first + kGroupSize, block.sequences.size()); ++k) {
+    const BlockSequence& s = block.sequences[k];
+    group.push_back(&lane.passes[k - first]);
+    group.back()->prepare(*sweep.edges, nullptr, s.T, scores_of(s, lane));
+    log_z.push_back(sweep.per_sequence + s.number);
+    out.push_back(lane.room(s.T, padded(n_states()), k - first));
+    weights.push_back(weight_of(s.number));
+  }
+  SequencePass::log_partition_group(group, log_z.data());
+  SequencePass::marginals_group(group, weights.data(), out.data(), lane.pairs->products(), sinks.data());
+  for (size_t k = 0; k < group.size(); ++k) take(block.sequences[first + k], out[k], lane);
+  return group.size();
+}
+
+// Writes the scores of a sequence as the oracle reads them.
+SequencePass::Fill ChainProblem::scores_of(const BlockSequence& s, const Lane& lane) const {
+  const int64_t S = n_states(), P = blocks_.field().P(), wide = padded(S);
+  return [node = lane.node.data() + s.first * P, S, P, wide, T = s.T](double* out) {
+    for (int64_t t = 0; t < T; ++t, out += wide) {
+      std::copy_n(node + t * P, S, out);
+      std::fill(out + S, out + wide, kMinusInf);
     }
-    SequencePass::log_partition_group(group, log_z.data());
-    SequencePass::marginals_group(group, weights.data(), out.data(), lane.pairs.products(), sinks.data());
-  }
+  };
 }
 
-// Phase two of a round: each thread adds the gradients to the weights that it owns. If there are fewer
-// threads than owners, a thread serves several of them.
-void ChainProblem::sweep_rounds(int thread, int n_threads, Watch& watch) {
-  Sweep& sweep = *sweep_;
-  for (size_t r = 0; r < rounds_.size(); ++r) {
-    const int slot = r & 1;
-    sweep.failure->guard([&] {
-      if (!sweep.failure->happened()) watch.check();
-      for (int lane = sweep.next[r]++; lane < kLanes && !sweep.failure->happened(); lane = sweep.next[r]++)
-        run_lane(rounds_[r], lane, slot);
-    });
-    sweep.all_here->arrive_and_wait();
-    if (sweep.failure->happened()) continue;  // to the last barrier, so that no thread waits for ever
-    for (int owner = thread; owner < layout_.n_threads(); owner += n_threads)
-      layout_.scatter(layout_.first(rounds_[r].lanes[0]), layout_.first(rounds_[r].lanes[kLanes]),
-                      sweep.node[slot].data(), sweep.entries[slot].data(), owner, sweep.dense_gradient.data(),
-                      sweep.gradient);
-  }
+// Gradients [T, padded] take the place of the scores.
+void ChainProblem::take(const BlockSequence& s, const double* gradients, Lane& lane) const {
+  const int64_t P = blocks_.field().P(), wide = padded(n_states());
+  for (int64_t t = 0; t < s.T; ++t)
+    std::copy_n(gradients + t * wide, P, lane.node.data() + (s.first + t) * P);
 }
 
-// One sweep over the corpus at `weights`.
-void ChainProblem::run(Mode mode, const double* weights, double* gradient, double* per_sequence,
-                       Watch& watch) {
+// Any loss, by the oracle.
+void ChainProblem::run_one(const BlockSequence& s, Lane& lane) {
   Sweep& sweep = *sweep_;
-  sweep.mode = mode, sweep.gradient = gradient, sweep.per_sequence = per_sequence;
-  sweep.failure.emplace();
-  for (auto& lane : sweep.next) lane = 0;
-  sweep.weights.set(weights);
-  sweep.dense_gradient.fill_zero();
-  std::fill_n(gradient, n_features(), 0.0);
-  for (Lane& lane : sweep.lanes) lane.pairs.clear();
-  run_team(
-      layout_.n_threads(), [&](int n) { sweep.all_here.emplace(n); },
-      [&](int thread, int n) { sweep_rounds(thread, n, watch); });
-  sweep.failure->rethrow();
-  double* pairs = sweep.dense_gradient.data() + layout_.pairs_at();
-  for (size_t k = 0; k < layout_.n_pairs(); ++k)
-    for (const Lane& lane : sweep.lanes) pairs[k] += lane.pairs.total(k, sweep.weights.edges());
-  layout_.collect(sweep.dense_gradient.data(), gradient);
+  const int64_t S = n_states(), first = blocks_.first(s.number);
+  lane.pairs->entries = lane.entries.data() + s.first_entry;
+  const int32_t* gold = gold_.empty() ? nullptr : gold_.data() + first;
+  const uint8_t* allowed = numbered_.allowed.empty() ? nullptr : numbered_.allowed.data() + first * S;
+  const Chain chain =
+      lane.oracle.chain(first, s.T, scores_of(s, lane), sweep.weights, *sweep.edges, gold, allowed);
+  double* out = lane.room(s.T, padded(S), 0);
+  const double weight = weight_of(s.number);
+  double& value = sweep.per_sequence[s.number];
+  if (sweep.mode == Mode::likelihood)
+    value = lane.oracle.marginals(chain, weight, out, *lane.pairs);
+  else if (sweep.mode == Mode::loss)
+    value = lane.oracle.loss(numbered_, chain, weight, out, *lane.pairs);
+  else
+    lane.oracle.add_gold(chain, weight, out, *lane.pairs);
+  take(s, out, lane);
+}
+
+void ChainProblem::run_block(size_t index, Lane& lane) {
+  Sweep& sweep = *sweep_;
+  const Block& block = blocks_.blocks()[index];
+  const int64_t P = blocks_.field().P();
+  lane.pairs = &sweep.pairs[index];
+  lane.pairs->clear();
+  const bool narrow = in_step(blocks_.field());
+  if (narrow) std::fill_n(sweep.products.data() + index * n_states() * P, n_states() * P, 0.0);
+  std::fill_n(lane.entries.data(), block.n_entries, 0.0);
+  if (sweep.mode != Mode::gold) blocks_.score(block, sweep.field.data(), lane.node.data());
+  const bool shared = sweep.mode == Mode::likelihood && !needs_tokens();  // edges, by all positions
+  const bool together = shared && narrow && sweep.edges->spread <= kWidestEdges && !sweep.edges->forbidden;
+  const bool grouped = shared && !narrow && n_states() >= kGroupStates;
+  for (size_t k = 0, done = 0; k < block.sequences.size(); k += done) {
+    done = together ? run_together(block, k, lane) : grouped ? run_grouped(block, k, lane) : 0;
+    for (; done == 0; ++done) run_one(block.sequences[k], lane);
+  }
+  blocks_.gather(block, lane.node.data(), lane.entries.data(), sweep.sums.data());
+}
+
+// One sweep over the corpus at `weights`; gradient [n_features] is less `less`, if that is not null.
+void ChainProblem::sweep(Mode mode, const double* weights, const double* less, double* gradient,
+                         double* per_sequence, Watch& watch) {
+  Sweep& sweep = *sweep_;
+  const FieldLayout& field = blocks_.field();
+  const int64_t S = n_states(), P = field.P();
+  sweep.mode = mode, sweep.weights = weights, sweep.per_sequence = per_sequence;
+  std::fill_n(per_sequence, n_sequences(), 0.0);
+  for_each_task(n_threads_, field.n_pieces(),
+                [&](size_t piece, int) { field.expand(piece, weights, sweep.field.data()); });
+  std::vector<double> pairs(static_cast<size_t>(S) * S);
+  field.expand_pairs(weights, pairs.data());
+  sweep.set_pairs(pairs, S, P);
+  sweep.lanes.resize(std::max<size_t>(sweep.lanes.size(), n_threads_));
+  for_each_task(
+      n_threads_, blocks_.blocks().size(),
+      [&](size_t block, int thread) {
+        std::unique_ptr<Lane>& lane = sweep.lanes[thread];
+        if (!lane) lane = std::make_unique<Lane>(blocks_);
+        run_block(block, *lane);
+      },
+      &watch);
+  for_each_task(n_threads_, field.n_pieces(), [&](size_t piece, int) {
+    blocks_.merge(piece, sweep.sums.data());
+    field.collect(piece, sweep.sums.data(), less, gradient);
+  });
+  const auto total = [&](int x, int y) {
+    double sum = 0;
+    for (size_t b = 0; b < sweep.pairs.size(); ++b) {
+      if (in_step(field)) sum += sweep.products[(b * S + x) * P + y] * sweep.matrix[x * P + y];
+      sum += sweep.pairs[b].total(static_cast<size_t>(x) * padded(S) + y, *sweep.edges);
+    }
+    return sum;
+  };
+  field.collect_pairs(total, less, gradient);
 }
 
 double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch) {
   std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
   double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
-  sweep_->gold = fused_ ? nullptr : gold_.data();
-  run(fused_ ? Mode::likelihood : Mode::loss, weights, gradient, values, watch);
+  sweep(fused_ ? Mode::likelihood : Mode::loss, weights, fused_ ? empirical_.data() : nullptr, gradient,
+        values, watch);
   CompensatedSum value;  // the terms are large: their rounding errors would hide small steps
   for (int64_t i = 0; i < n_sequences(); ++i) value.add(fused_ ? weight_of(i) * values[i] : values[i]);
-  if (!fused_) return value.total();
-  const int n_threads = layout_.n_threads();
-  subtract(empirical_.data(), n_features(), n_threads, gradient);
-  value.add(-dot(weights, empirical_.data(), n_features(), n_threads));
+  if (fused_) value.add(-dot(weights, empirical_.data(), n_features(), n_threads_));
   return value.total();
 }
 

@@ -4,7 +4,9 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "feature_groups.hpp"
 #include "parallel.hpp"
+#include "same_columns.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -15,27 +17,6 @@ int weight_class(uint32_t feature) { return (feature >> 3) & (kClasses - 1); }  
 
 constexpr int64_t kBlock = 4096;  // rows or tokens handed to a thread at a time
 constexpr int64_t kAhead = 24;    // attributes between a prefetch and its use
-
-// Counting sort: ids of the features that `keep`, grouped by attribute.
-template <class Keep>
-void group_by_attribute(const FeatureColumns& f, const Keep& keep, std::vector<int64_t>& ptr,
-                        std::vector<uint32_t>& ids) {
-  ptr.assign(f.n_attributes + 1, 0);
-  for (int64_t i = 0; i < f.n_features; ++i)
-    if (keep(i)) ++ptr[f.attribute[i] + 1];
-  std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());
-  ids.resize(ptr.back());
-  std::vector<int64_t> next(ptr.begin(), ptr.end() - 1);
-  for (int64_t i = 0; i < f.n_features; ++i)
-    if (keep(i)) ids[next[f.attribute[i]]++] = static_cast<uint32_t>(i);
-}
-
-std::vector<int64_t> frequencies(const EncodedTokens& tokens, int64_t n_attributes) {
-  std::vector<int64_t> count(n_attributes, 0);
-  const int64_t n = tokens.token_ptr[tokens.offsets[tokens.n_sequences]];
-  for (int64_t i = 0; i < n; ++i) ++count[tokens.attributes[i]];
-  return count;
-}
 
 // Calls work(first, last) for blocks of 0 .. n-1.
 template <class Work>
@@ -67,21 +48,17 @@ TrainingLayout::TrainingLayout(const FeatureColumns& f, int n_states, const Enco
       if (f.previous[i] < 0) throw std::invalid_argument("a feature needs an attribute or a previous label");
       pair_feature_[static_cast<size_t>(f.previous[i]) * S_ + f.label[i]] = static_cast<uint32_t>(i);
     }
-  place_nodes(f, frequencies(tokens, f.n_attributes).data());
-  place_edges(f);
+  place_nodes(f, attribute_frequencies(tokens, f.n_attributes).data());
+  edges_ = EdgeEntries(f, nullptr, P_, tokens);
   encode();
   free_memory(place_), free_memory(entry_feature_), free_memory(entry_label_);
-  if (needs_tokens())
-    count_edge_entries();
-  else
-    tokens_ = {};
+  tokens_ = {};
   split_owners();
 }
 
 void TrainingLayout::place_nodes(const FeatureColumns& f, const int64_t* frequency) {
-  std::vector<int64_t> ptr;
-  std::vector<uint32_t> ids, dense;  // dense: attributes that get a row
-  group_by_attribute(f, [&](int64_t i) { return f.attribute[i] >= 0 && f.previous[i] < 0; }, ptr, ids);
+  const auto [ptr, ids] = node_features(f);
+  std::vector<uint32_t> dense;  // attributes that get a row
   place_.resize(f.n_attributes);
   for (int64_t a = 0; a < f.n_attributes; ++a) {
     const int64_t n = ptr[a + 1] - ptr[a];
@@ -107,24 +84,6 @@ void TrainingLayout::place_nodes(const FeatureColumns& f, const int64_t* frequen
       row_label_.push_back(static_cast<uint16_t>(f.label[ids[j]]));
     }
     row_ptr_.push_back(static_cast<int64_t>(row_feature_.size()));
-  }
-}
-
-void TrainingLayout::place_edges(const FeatureColumns& f) {
-  std::vector<int64_t> ptr;
-  std::vector<uint32_t> ids;
-  group_by_attribute(f, [&](int64_t i) { return f.attribute[i] >= 0 && f.previous[i] >= 0; }, ptr, ids);
-  if (ids.empty()) return;
-  edge_.id.assign(f.n_attributes, -1);
-  edge_.ptr.assign(1, 0);
-  for (int64_t a = 0; a < f.n_attributes; ++a) {
-    if (ptr[a] == ptr[a + 1]) continue;
-    edge_.id[a] = static_cast<int32_t>(edge_.ptr.size()) - 1;
-    for (int64_t j = ptr[a]; j < ptr[a + 1]; ++j) {
-      edge_.pair.push_back(static_cast<uint32_t>(f.previous[ids[j]] * P_ + f.label[ids[j]]));
-      edge_.feature.push_back(ids[j]);
-    }
-    edge_.ptr.push_back(static_cast<int64_t>(edge_.pair.size()));
   }
 }
 
@@ -201,23 +160,6 @@ void TrainingLayout::encode_token(int64_t t) {
       });
 }
 
-// visit(feature) for the edge entries of tokens begin .. end-1
-template <class Visit>
-void TrainingLayout::each_edge_feature(int64_t begin, int64_t end, const Visit& visit) const {
-  if (!needs_tokens() || begin >= end) return;
-  for (int64_t i = tokens_.token_ptr[begin]; i < tokens_.token_ptr[end]; ++i)
-    if (const int32_t e = edge_.id[tokens_.attributes[i]]; e >= 0)
-      for (int64_t j = edge_.ptr[e]; j < edge_.ptr[e + 1]; ++j) visit(edge_.feature[j]);
-}
-
-void TrainingLayout::count_edge_entries() {
-  entry_ptr_.assign(n_tokens() + 1, 0);
-  for (int64_t t = 0; t < n_tokens(); ++t) {
-    entry_ptr_[t + 1] = entry_ptr_[t];
-    each_edge_feature(t, t + 1, [&](uint32_t) { ++entry_ptr_[t + 1]; });
-  }
-}
-
 // Where each owner's classes begin within a token.
 void TrainingLayout::split_owners() {
   if (n_threads_ == 1) return;
@@ -240,7 +182,7 @@ void TrainingLayout::split_owners() {
 
 size_t TrainingLayout::bytes() const {
   return (rows_.dense.size() + rows_.sparse.size() + rows_.dense_ptr.size() * 2 + splits_.size()) * 4 +
-         (entry_ptr_.size() + rows_.dense_values.size() + rows_.sparse_values.size()) * 8;
+         (edges_.ptr.size() + rows_.dense_values.size() + rows_.sparse_values.size()) * 8;
 }
 
 // -- weights -----------------------------------------------------------------------------------------
@@ -287,41 +229,6 @@ void TrainingLayout::gather(const double* field, double* values) const {
 
 // -- gradients ---------------------------------------------------------------------------------------
 
-void TrainingLayout::scatter(int64_t begin, int64_t end, const double* node, const double* entries, int owner,
-                             double* dense, double* each) const {
-  FIELDCRAFT_DISPATCH(scatter_tokens, rows_.view(), splits_.data(), n_threads_, owner, begin, end, P_, node,
-                      dense, each);
-  const int first_class = kClasses * owner / n_threads_, end_class = kClasses * (owner + 1) / n_threads_;
-  each_edge_feature(begin, end, [&](uint32_t f) {
-    if (weight_class(f) >= first_class && weight_class(f) < end_class) each[f] += *entries;
-    ++entries;
-  });
-}
-
-void TrainingLayout::count(int64_t i, const int32_t* gold, double weight, double* dense, double* each) const {
-  constexpr int64_t kAhead = 32;  // entries between a prefetch and its use
-  const TokenRows d = rows_.view();
-  const int64_t last_dense = d.dense_ptr[n_tokens()], T = length(i);
-  for (int64_t t = 0; t < T; ++t) {
-    const int64_t token = first(i) + t;
-    for (int64_t k = d.dense_ptr[token]; k < d.dense_ptr[token + 1]; ++k) {
-      if (k + kAhead < last_dense)
-        __builtin_prefetch(dense + static_cast<size_t>(d.dense[k + kAhead]) * P_ + gold[t], 1);
-      dense[static_cast<size_t>(d.dense[k]) * P_ + gold[t]] += weight * (d.valued ? d.dense_values[k] : 1.0);
-    }
-    for (int64_t k = d.sparse_ptr[token]; k < d.sparse_ptr[token + 1]; ++k)
-      if (static_cast<int32_t>(rows_.label(k)) == gold[t])
-        each[rows_.feature(k)] += weight * (d.valued ? d.sparse_values[k] : 1.0);
-    if (t > 0) dense[pairs_at() + static_cast<size_t>(gold[t - 1]) * P_ + gold[t]] += weight;
-  }
-  if (!needs_tokens()) return;
-  ObservedEdges observed_edges = observed();
-  for (int64_t t = 1; t < T; ++t)
-    observed_edges.each_entry(first(i) + t, [&](int64_t pair, uint32_t f, double value) {
-      if (pair == gold[t - 1] * P_ + gold[t]) each[f] += weight * value;
-    });
-}
-
 void TrainingLayout::apply(int64_t i, const double* change, const Factors& factors, int owner, double* dense,
                            double* each) const {
   const bool all = owner == kAllOwners;
@@ -347,7 +254,7 @@ void TrainingLayout::collect(int64_t i, const SequenceParts& parts, bool all, Sp
   std::copy_n(parts.pairs.data(), n_pairs(), out.shared());
   const int64_t second = first(i) + 1;
   const double* amount = parts.entries.data() + entries_before(second) - entries_before(first(i));
-  each_edge_feature(second, first(i + 1), [&](uint32_t f) {
+  edges_.each_feature(second, first(i + 1), [&](uint32_t f) {
     if (all || *amount != 0) out.single(f) += *amount;
     ++amount;
   });
@@ -360,7 +267,7 @@ void TrainingLayout::touch(int64_t i, SparseGradient& out) const {
   for (int64_t k = rows_.sparse_ptr[first(i)]; k < rows_.sparse_ptr[first(i + 1)]; ++k)
     out.single(rows_.feature(k));
   if (length(i) > 1) std::fill_n(out.shared(), n_pairs(), 0.0);
-  each_edge_feature(first(i) + 1, first(i + 1), [&](uint32_t f) { out.single(f); });
+  edges_.each_feature(first(i) + 1, first(i + 1), [&](uint32_t f) { out.single(f); });
 }
 
 double TrainingLayout::spread_square(int64_t t, const double* step, double squares) const {

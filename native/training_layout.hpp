@@ -43,9 +43,9 @@ class TrainingLayout final : public ScoringLayout {
   size_t bytes() const;                         // of memory
 
   // Edges that look at the input.
-  bool needs_tokens() const { return !edge_.empty(); }
-  ObservedEdges observed() const { return {edge_, tokens_}; }
-  int64_t entries_before(int64_t token) const { return entry_ptr_.empty() ? 0 : entry_ptr_[token]; }
+  bool needs_tokens() const { return !edges_.empty(); }
+  const EdgeEntries& edge_entries() const { return edges_; }
+  int64_t entries_before(int64_t token) const { return edges_.before(token); }
   int64_t n_entries(int64_t i) const { return entries_before(first(i + 1)) - entries_before(first(i)); }
 
   void expand(const double* weights, double* dense) const override;
@@ -61,12 +61,6 @@ class TrainingLayout final : public ScoringLayout {
   void score(int64_t i, const WeightView& weights, double* node) const {
     ScoringLayout::score({rows_.view(), first(i), first(i + 1)}, weights, node);
   }
-  // Adds gradients of tokens begin .. end-1 (node [tokens, P], and their edge entries) to the weights that
-  // `owner` owns.
-  void scatter(int64_t begin, int64_t end, const double* node, const double* entries, int owner,
-               double* dense, double* each) const;
-  // Adds weight * the features of the labelling gold [T] of a sequence to a dense part and a part by feature.
-  void count(int64_t i, const int32_t* gold, double weight, double* dense, double* each) const;
   // Adds factors * change [T, P] of a sequence to the weights of one owner, or of all.
   void apply(int64_t i, const double* change, const Factors& factors, int owner, double* dense,
              double* each) const;
@@ -85,28 +79,23 @@ class TrainingLayout final : public ScoringLayout {
 
  private:
   void place_nodes(const FeatureColumns& f, const int64_t* frequency);
-  void place_edges(const FeatureColumns& f);
   void encode();
   void encode_token(int64_t t);
   void count_entries_or_throw() const;
-  void count_edge_entries();
   void split_owners();
   template <class Visit>
   void each_pair(const Visit& visit) const;
-  template <class Visit>
-  void each_edge_feature(int64_t begin, int64_t end, const Visit& visit) const;
 
   int n_threads_;
   int64_t n_features_;
-  EncodedTokens tokens_;
+  EncodedTokens tokens_;  // while they are encoded
   std::vector<int64_t> offsets_;
-  OwnedRows rows_;                  // of all tokens
-  std::vector<uint32_t> splits_;    // [tokens, n_threads - 1, 2] where each owner's classes begin in a token
-  std::vector<int64_t> entry_ptr_;  // [tokens + 1] edge entries before each token; empty without any
+  OwnedRows rows_;                // of all tokens
+  std::vector<uint32_t> splits_;  // [tokens, n_threads - 1, 2] where each owner's classes begin in a token
 
   static constexpr uint32_t kNoFeature = 0xffffffffu;
   std::vector<uint32_t> pair_feature_;  // [S * S] feature of the pair without attribute, or kNoFeature
-  EdgeFeatures edge_;
+  EdgeEntries edges_;
   std::vector<int64_t> row_ptr_;  // [n_rows + 1]
   std::vector<uint32_t> row_feature_;
   std::vector<uint16_t> row_label_;

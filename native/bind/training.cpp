@@ -10,6 +10,7 @@
 #include "bind/encoded.hpp"
 #include "bind/problem.hpp"
 #include "bind/watched.hpp"
+#include "crew.hpp"
 #include "index.hpp"
 #include "potentials.hpp"
 #include "vectormath.hpp"
@@ -45,7 +46,8 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
 }
 
 BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,
-                           std::optional<In1<double>> sequence_weights, int n_jobs) {
+                           std::optional<In1<double>> sequence_weights, int n_jobs, bool by_sequence,
+                           bool keep_order) {
   const FeatureColumns features = columns.checked(n_states);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
   const std::vector<int32_t> labels = checked_labels(gold, encoded.offsets[encoded.n_sequences], n_states);
@@ -53,7 +55,9 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
           "one weight per sequence is needed");
   const double* weights = sequence_weights ? sequence_weights->data() : nullptr;
   BoundProblem* bound = unlocked([&] {
-    return new BoundProblem{{features, n_states, encoded, labels.data(), weights, n_jobs}, std::nullopt};
+    return new BoundProblem{
+        {features, n_states, encoded, labels.data(), weights, n_jobs, {by_sequence, keep_order}},
+        std::nullopt};
   });
   if (bound->problem.needs_tokens()) bound->kept = tokens;
   return bound;
@@ -239,7 +243,13 @@ void bind_training(nb::module_& m) {
   m.def("count_features", &py_count_features, "tokens"_a, "n_attributes"_a, "on_edge"_a.none(), "gold"_a,
         "gold_ptr"_a.none(), "n_states"_a, "all_states"_a, "all_transitions"_a, "edge_bias"_a, "min_count"_a);
   m.def("chain_problem", &make_problem, "columns"_a, "n_states"_a, "tokens"_a, "gold"_a,
-        "sequence_weights"_a.none(), "n_jobs"_a);
+        "sequence_weights"_a.none(), "n_jobs"_a, "by_sequence"_a = true, "keep_order"_a = false);
+  nb::class_<Crew>(m, "Crew")
+      .def(nb::init<int>(), "n_threads"_a)
+      .def("__enter__", [](Crew& self) { self.enter(); })
+      .def(
+          "__exit__", [](Crew& self, nb::object, nb::object, nb::object) { self.leave(); }, "kind"_a.none(),
+          "error"_a.none(), "trace"_a.none());
   m.def("release_memory", &release_free_memory);
   m.def("matrix_bytes", &matrix_bytes, "use"_a, "n_states"_a);
   bind_vectors(m);

@@ -1,4 +1,4 @@
-// Weights -> node scores of tokens, and the adjoint: node marginals -> gradient.
+// Weights -> node scores of tokens, and the adjoint: changes of nodes -> changes of weights.
 //
 //   node[t] = sum of value * rows[r]  over the token's dense rows   (attributes seen with many labels)
 //           + value * weights[f] at label(f)  over its sparse entries (attributes seen with one or two)
@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "kernels.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/units.hpp"
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 namespace {
@@ -89,54 +89,9 @@ inline Share share_of(const TokenRows& d, const uint32_t* splits, int n_owners, 
   return s;
 }
 
-// Adds N vectors of marginals to the token's rows; they stay in registers.
-template <int N, bool Valued>
-inline void add_to_rows(const TokenRows& d, const Share& s, const double* marginals, int P, double* rows) {
-  Vec p[N];
-  for (int v = 0; v < N; ++v) p[v] = CANARY(SCATTER, load(marginals + v * kWidth));
-  for (int64_t i = s.i; i < s.i_end; ++i) {
-    double* row = rows + static_cast<int64_t>(d.dense[i]) * P;
-    const Vec value = splat(Valued ? d.dense_values[i] : 1.0);
-    for (int v = 0; v < N; ++v)
-      store(row + v * kWidth, load(row + v * kWidth) + (Valued ? value * p[v] : p[v]));
-  }
-}
-
-template <int N, bool Valued>
-inline void add_to_rows_chunked(const TokenRows& d, const Share& s, const double* marginals, int P,
-                                int n_vectors, double* rows) {
-  while (n_vectors >= N) {
-    add_to_rows<N, Valued>(d, s, marginals, P, rows);
-    rows += N * kWidth;
-    marginals += N * kWidth;
-    n_vectors -= N;
-  }
-  if constexpr (N > 1)
-    if (n_vectors > 0) add_to_rows_chunked<N - 1, Valued>(d, s, marginals, P, n_vectors, rows);
-}
-
 constexpr int kTokensAhead = 2;
 
-template <bool Valued, bool Wide>
-void scatter(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin, int64_t end,
-             int P, const double* marginals, double* rows, double* gradient) {
-  for (int64_t t = begin; t < end; ++t, marginals += P) {
-    const Share later = share_of(d, splits, n_owners, owner, std::min(t + kTokensAhead, end - 1));
-    for (int64_t i = later.i; i < later.i_end; ++i)
-      prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
-    for (int64_t j = later.j; j < later.j_end; ++j)
-      __builtin_prefetch(gradient + Entry<Wide>::feature(d.sparse, j), 1);
-    const Share s = share_of(d, splits, n_owners, owner, t);
-    add_to_rows_chunked<kRegisters, Valued>(d, s, marginals, P, P / kWidth, rows);
-    for (int64_t j = s.j; j < s.j_end; ++j) {
-      const double value = Valued ? d.sparse_values[j] : 1.0;
-      gradient[Entry<Wide>::feature(d.sparse, j)] +=
-          CANARY(SCATTER, value * marginals[Entry<Wide>::label(d.sparse, j)]);
-    }
-  }
-}
-
-// The same with a factor for every weight (0 where a row has no feature): weights move.
+// Changes of nodes go to the weights, with a factor for each (0 where a row has no feature).
 template <bool Valued, bool Wide, bool Uniform>
 void apply(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin, int64_t end,
            int P, const double* change, const Factors& factors, double* rows, double* weights) {
@@ -179,36 +134,17 @@ void apply(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, 
 
 }  // namespace
 
-// Calls body with the two flags as compile-time constants.
-template <class Body>
-static void with_flags(const TokenRows& d, const Body& body) {
-  using std::bool_constant;
-  if (d.valued)
-    return d.wide ? body(bool_constant<true>{}, bool_constant<true>{})
-                  : body(bool_constant<true>{}, bool_constant<false>{});
-  return d.wide ? body(bool_constant<false>{}, bool_constant<true>{})
-                : body(bool_constant<false>{}, bool_constant<false>{});
-}
-
 void score_tokens(const TokenRows& d, const double* rows, const double* weights, int64_t begin, int64_t end,
                   int S, int P, double* node) {
-  with_flags(d, [&](auto valued, auto wide) {
+  with_flags(d.valued, d.wide, [&](auto valued, auto wide) {
     score<decltype(valued)::value, decltype(wide)::value>(d, rows, weights, begin, end, S, P, node);
-  });
-}
-
-void scatter_tokens(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin,
-                    int64_t end, int P, const double* marginals, double* rows, double* gradient) {
-  with_flags(d, [&](auto valued, auto wide) {
-    scatter<decltype(valued)::value, decltype(wide)::value>(d, splits, n_owners, owner, begin, end, P,
-                                                            marginals, rows, gradient);
   });
 }
 
 void apply_tokens(const TokenRows& d, const uint32_t* splits, int n_owners, int owner, int64_t begin,
                   int64_t end, int P, const double* change, const Factors& factors, double* rows,
                   double* weights) {
-  with_flags(d, [&](auto valued, auto wide) {
+  with_flags(d.valued, d.wide, [&](auto valued, auto wide) {
     const auto run = [&](auto uniform) {
       apply<decltype(valued)::value, decltype(wide)::value, decltype(uniform)::value>(
           d, splits, n_owners, owner, begin, end, P, change, factors, rows, weights);

@@ -36,7 +36,7 @@ from fieldcraft.optimisers import Optimiser, Size, handled_by, resolve
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
-from fieldcraft.problems import build, check_mask, check_weights, release_memory
+from fieldcraft.problems import build, check_mask, check_weights, crew, release_memory
 from fieldcraft.problems.curvatures import LARGE_VALUES, largest_value
 from fieldcraft.store.snapshots import check_snapshot, keep_snapshot, read_snapshot
 from fieldcraft.structures.feature_selection import with_likely_features
@@ -132,7 +132,8 @@ class Training:
         self._announce(rules, encoder, index, size)
         run = self.optimiser.start(problem, start)
         del start  # the run has a copy
-        outcome = self._minimise(run, rules, resumed)
+        with crew(self.n_jobs):
+            outcome = self._minimise(run, rules, resumed)
         del problem, run  # frees memory for the scorer, which is built next
         if outcome.failed and largest[1] > LARGE_VALUES:
             _warn(outcome.reason, encoder, *largest)

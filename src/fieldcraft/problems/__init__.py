@@ -12,10 +12,10 @@ from typing import Any
 from fieldcraft.design import Design
 from fieldcraft.errors import InputError
 from fieldcraft.priors import Prior
-from fieldcraft.problems.chain import ChainProblem
+from fieldcraft.problems.chain import ChainPasses, ChainProblem
 from fieldcraft.problems.composed import ComposedProblem
 from fieldcraft.problems.dual import ChainDual
-from fieldcraft.problems.penalised import check_mask, check_weights, release_memory
+from fieldcraft.problems.penalised import check_mask, check_weights, crew, release_memory
 from fieldcraft.problems.scaling import ScalingProblem
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure
@@ -26,7 +26,7 @@ FUSED: dict[type[Structure], Mapping[str, Builder]] = {
     LinearChain: {
         "gradient": ChainProblem,
         "expectation": ChainProblem,
-        "passes": ChainProblem,
+        "passes": ChainPasses,
         "dual": ChainDual,
         "scaling": ScalingProblem,
     }
@@ -70,12 +70,14 @@ __all__ = [
     "COMPOSED",
     "FUSED",
     "ChainDual",
+    "ChainPasses",
     "ChainProblem",
     "ComposedProblem",
     "ScalingProblem",
     "build",
     "check_mask",
     "check_weights",
+    "crew",
     "offers",
     "release_memory",
 ]

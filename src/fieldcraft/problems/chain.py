@@ -5,7 +5,7 @@ An optimisation of the composed problem (composed.py); a test checks that both a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 class NativeChain(Penalised):
     """A problem whose loss the core evaluates: the likelihood, until another loss is chosen."""
 
+    by_sequence: ClassVar[bool] = False  # is the corpus also laid out for one sequence after the other
+
     def __init__(self, structure: Structure, design: Design, prior: Prior, **options: Any) -> None:
         super().__init__(structure, design, prior, **options)
         self.looks_at_edges = bool(np.any(design.index.is_edge & (design.index.attribute >= 0)))
@@ -35,6 +37,8 @@ class NativeChain(Penalised):
             self._gold,
             self._sequence_weights,
             self.n_jobs,
+            self.by_sequence,
+            not self.objective.smooth,
         )
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
@@ -47,7 +51,7 @@ class NativeChain(Penalised):
 
 
 class ChainProblem(NativeChain):
-    """Penalised loss of a chain of plain labels; offers Gradient, Passes and Expectation."""
+    """Penalised loss of a chain of plain labels; offers Gradient and Expectation."""
 
     def __init__(self, structure: Structure, design: Design, prior: Prior, **options: Any) -> None:
         super().__init__(structure, design, prior, **options)
@@ -57,14 +61,6 @@ class ChainProblem(NativeChain):
         if not isinstance(self.objective, Likelihood):
             extras = self._costs, self._label_weights, self._allowed
             self._native.use(self.objective.name, self._gold, *extras)
-
-    def passes(self) -> Any:
-        return _core.chain_passes(self._native, self._gold)
-
-    def remembered_bytes(self) -> int:
-        if self.looks_at_edges:
-            raise InputError("SAG cannot learn from edges that look at the input; use 'sgd' or 'adagrad'")
-        return int(_core.sag_bytes(*self.sizes))
 
     def expect(self, weights: Floats) -> float:
         """E-step: complete the partial labels by their expectation at ``weights``.
@@ -86,3 +82,17 @@ class ChainProblem(NativeChain):
     def empirical(self) -> Floats:
         """[F] what the gold labelling's features add up to (likelihood)."""
         return np.asarray(self._native.empirical)
+
+
+class ChainPasses(ChainProblem):
+    """The same for optimisers that go from sequence to sequence; offers Passes."""
+
+    by_sequence = True
+
+    def passes(self) -> Any:
+        return _core.chain_passes(self._native, self._gold)
+
+    def remembered_bytes(self) -> int:
+        if self.looks_at_edges:
+            raise InputError("SAG cannot learn from edges that look at the input; use 'sgd' or 'adagrad'")
+        return int(_core.sag_bytes(*self.sizes))

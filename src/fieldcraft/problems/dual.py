@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 class ChainDual(NativeChain):
     """The margin (also where no objective is chosen) or the likelihood, with a penalty on every weight."""
 
+    by_sequence = True
+
     def __init__(self, structure: Structure, design: Design, prior: Prior, **options: Any) -> None:
         self.gaussian = _quadratic(prior, len(design.index))
         super().__init__(structure, design, prior, **options)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -174,3 +175,8 @@ def check_mask(mask: Any, n_weights: int) -> NDArray[np.bool_] | None:
 def release_memory() -> None:
     """Return freed memory to the system: large arrays were freed, and others will be allocated."""
     _core.release_memory()
+
+
+def crew(n_jobs: int) -> AbstractContextManager[Any]:
+    """Threads that wait for the evaluations and the vector work of one training."""
+    return _core.Crew(n_jobs)

@@ -1,0 +1,84 @@
+// A corpus in blocks, for evaluations of the whole of it (training.hpp).
+//
+// A block is some sequences and their tokens, encoded twice: by token, as they are scored, and by column, as
+// their gradient is added up (kernels/blocks.cpp). It needs nothing of another block, so that any thread may
+// work on any of them. A column that occurs in one block has its sum there; one that occurs in several has a
+// copy in each, and the copies are added in the order of the blocks. The cuts depend on the corpus alone, so
+// that every sum has the same terms in the same order whatever the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "field_layout.hpp"
+
+namespace fieldcraft {
+
+// A sequence of a block.
+struct BlockSequence {
+  int64_t number;       // in the corpus
+  int64_t first, T;     // token in the block; length
+  int64_t first_entry;  // of its edge entries, in the block
+};
+
+struct Block {
+  std::vector<BlockSequence> sequences;  // longest first
+  int64_t n_tokens = 0, n_entries = 0;
+
+  std::vector<uint32_t> order, runs, rows, scalars;  // BlockScores; rows of the classes one after the other
+  std::vector<int64_t> rows_at;                      // [classes]
+  std::vector<double> row_values, scalar_values;
+
+  std::vector<uint32_t> columns;  // their numbers in the field; classes, scalars, edges
+  std::vector<uint32_t> to, length;
+  uint32_t n_columns[kMostClasses] = {}, n_scalars = 0, n_edges = 0;
+  std::vector<uint16_t> n_labels, labels, list;
+  std::vector<uint32_t> wide_list;
+  std::vector<double> list_values;
+  std::vector<uint32_t> n_pairs, entry_list;  // of the edges; where the entries of an occurrence begin
+
+  size_t bytes() const;
+};
+
+class BlockLayout {
+ public:
+  BlockLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens, bool keep_order,
+              int n_threads);
+  BlockLayout(const BlockLayout&) = delete;  // blocks refer to the field's edges
+
+  const FieldLayout& field() const { return field_; }
+  int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
+  int64_t n_tokens() const { return offsets_.back(); }
+  int64_t first(int64_t i) const { return offsets_[i]; }
+  int64_t length(int64_t i) const { return offsets_[i + 1] - offsets_[i]; }
+  const std::vector<Block>& blocks() const { return blocks_; }
+  int64_t most_tokens() const { return most_tokens_; }  // of a block
+  int64_t most_entries() const { return most_entries_; }
+  int64_t longest() const { return longest_; }  // sequence
+  size_t sums_size() const { return sums_size_; }
+
+  // node [tokens of the block, P] <- scores, padding 0.
+  void score(const Block& block, const double* field, double* node) const;
+  // sums <- those of the block's columns; entries [entries of the block].
+  void gather(const Block& block, const double* node, const double* entries, double* sums) const;
+  // Adds up the copies of the columns of a piece of the field.
+  void merge(size_t piece, double* sums) const;
+
+  size_t bytes() const;
+
+ private:
+  class Encoder;
+  void cut(const EncodedTokens& tokens);
+  void place_sums();
+
+  FieldLayout field_;
+  std::vector<int64_t> offsets_;
+  bool valued_, wide_;
+  std::vector<Block> blocks_;
+  int64_t most_tokens_ = 0, most_entries_ = 0, longest_ = 0;
+  size_t sums_size_ = 0;              // the field's sums, then copies
+  std::vector<uint32_t> copies_ptr_;  // [columns + 1]
+  std::vector<uint32_t> copies_;      // where they are
+};
+
+}  // namespace fieldcraft

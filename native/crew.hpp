@@ -1,0 +1,68 @@
+// Threads that wait for work between calls of the core: those of one training.
+//
+// A crew belongs to the thread that made it; while it is at hand (enter .. leave), for_each_task of that
+// thread shares its tasks with it. A call does not wait for a worker that has not begun: on a machine whose
+// cores are busy elsewhere it costs no more than it would without the crew. Workers look for the next call
+// for some ten microseconds, then sleep.
+//
+// A process that forks does not take its threads along: in the child there is no crew.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace fieldcraft {
+
+inline void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__("yield");
+#endif
+}
+
+class Crew {
+ public:
+  explicit Crew(int n_threads);  // with the caller; fewer where the system does not give so many
+  ~Crew();
+  Crew(const Crew&) = delete;
+
+  void enter();  // it is at hand for the calling thread, until it leaves
+  void leave();
+  // Of the calling thread, if it is not at work already; null without.
+  static Crew* current();
+
+  // work(0) here and work(thread) on those of the workers 1 .. n_threads-1 that come before it ends; it must
+  // be complete when work(0) and all that have begun are done. Meanwhile `waiting` is called now and then.
+  // Neither may throw.
+  template <class Work, class Waiting>
+  void run(int n_threads, const Work& work, const Waiting& waiting) {
+    begin(n_threads, [](const void* of, int thread) { (*static_cast<const Work*>(of))(thread); }, &work);
+    work(0);
+    end([](const void* of) { (*static_cast<const Waiting*>(of))(); }, &waiting);
+  }
+
+ private:
+  using Job = void (*)(const void*, int);
+  static constexpr int kClosed = 1 << 30;
+
+  void begin(int n_threads, Job job, const void* work);
+  void end(void (*waiting)(const void*), const void* of);
+  void serve(int thread);
+  bool join();
+  bool of_this_process() const;
+
+  std::vector<std::thread> threads_;
+  int64_t process_;
+  std::atomic<uint32_t> calls_{0};    // so far; workers sleep on it
+  std::atomic<int> inside_{kClosed};  // workers in the call; may no more begin
+  std::atomic<bool> over_{false};
+  bool at_work_ = false;
+  int n_threads_ = 0;  // of the call
+  Job job_ = nullptr;
+  const void* work_ = nullptr;
+};
+
+}  // namespace fieldcraft

@@ -1,0 +1,257 @@
+// Scores of a block's tokens, and the adjoint: sums of the gradients of nodes, one per column.
+//
+//   node[t]   = sum of value * row  over the token's rows, shortest class first, + its scalars
+//   sum[col]  = sum of value * node gradient  over the tokens of a column, as wide as the column's row
+//
+// Rows end with the last label that they need, in whole units of 4 or 8 doubles; a class is the rows of one
+// width. Tokens are scored in runs that have as many rows of each class, so that loops have one length; a
+// column's tokens are in rising order, and columns of a class are in falling order of length. A sum stays in
+// registers until it is stored: nothing is read back.
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels.hpp"
+#include "kernels/units.hpp"
+
+namespace fieldcraft::FIELDCRAFT_LEVEL {
+namespace {
+
+constexpr int kRegisters = kWidth == 8 ? 12 : 6;  // vectors of a row kept in registers
+constexpr int kLine = 8;                          // doubles in a cache line
+
+template <int Doubles>
+inline void prefetch_row(const double* row) {
+  for (int i = 0; i < Doubles; i += kLine) __builtin_prefetch(row + i);
+}
+
+// acc += rows of N vectors; returns the entries after them.
+template <class U, int N, bool Valued>
+[[gnu::always_inline]] inline void add_rows(const uint32_t*& ids, const double*& values, uint32_t n,
+                                            const double* field, typename U::V* acc) {
+  for (uint32_t k = 0; k < n; ++k) {
+    prefetch_row<N * U::kWidth>(field + 4 * static_cast<size_t>(ids[kRowsAhead]));
+    const double* row = field + 4 * static_cast<size_t>(*ids++);
+    if constexpr (Valued) {
+      const typename U::V value = U::splat(*values++);
+      for (int v = 0; v < N; ++v) acc[v] += value * U::load(row + v * U::kWidth);
+    } else {
+      for (int v = 0; v < N; ++v) acc[v] += U::load(row + v * U::kWidth);
+    }
+  }
+}
+
+// The token's scalars: those of one label, which is usually that of all, are added up first.
+template <bool Valued, bool Wide>
+[[gnu::always_inline]] inline void add_scalars(const uint32_t* entries, int64_t& at, uint32_t n,
+                                               const double* values, const double* scalars, double* node) {
+  if (n == 0) return;
+  uint32_t label = Entry<Wide>::label(entries, at);
+  double sum = 0;
+  for (const int64_t end = at + n; at < end; ++at) {
+    __builtin_prefetch(scalars + Entry<Wide>::feature(entries, at + kRowsAhead));
+    if (const uint32_t next = Entry<Wide>::label(entries, at); next != label) {
+      node[label] += sum;
+      label = next, sum = 0;
+    }
+    const double weight = scalars[Entry<Wide>::feature(entries, at)];
+    sum += CANARY(SCORE, Valued ? values[at] * weight : weight);
+  }
+  node[label] += sum;
+}
+
+// Rows of class c are c + 1 units wide; all C classes of a token are added up in registers.
+template <class U, int C, bool Valued, bool Wide>
+void score(const BlockScores& b, const double* field, const double* scalars, double* node) {
+  const uint32_t* ids[C];
+  const double* values[C] = {};
+  for (int c = 0; c < C; ++c) ids[c] = b.rows[c], values[c] = b.row_values[c];
+  const uint32_t* token = b.order;
+  int64_t at = 0;  // of the next scalar
+  for (const uint32_t* run = b.runs; run < b.runs_end; run += C + 2)
+    for (uint32_t i = 0; i < run[0]; ++i) {
+      typename U::V acc[C * U::kPerUnit] = {};
+      const auto add = [&]<int... c>(std::integer_sequence<int, c...>) {
+        (add_rows<U, (c + 1) * U::kPerUnit, Valued>(ids[c], values[c], run[1 + c], field, acc), ...);
+      };
+      add(std::make_integer_sequence<int, C>{});
+      double* out = node + static_cast<size_t>(*token++) * b.P;
+      for (int v = 0; v < C * U::kPerUnit; ++v) U::store(out + v * U::kWidth, CANARY(SCORE, acc[v]));
+      add_scalars<Valued, Wide>(b.scalars, at, run[1 + C], b.scalar_values, scalars, out);
+    }
+}
+
+// As many classes as there are, of any width: rows are added to the node in memory.
+template <bool Valued, bool Wide>
+void score_any(const BlockScores& b, const double* field, const double* scalars, double* node) {
+  int64_t row_at[kMostClasses] = {}, at = 0;
+  const uint32_t* token = b.order;
+  for (const uint32_t* run = b.runs; run < b.runs_end; run += b.n_classes + 2)
+    for (uint32_t i = 0; i < run[0]; ++i) {
+      double* out = node + static_cast<size_t>(*token++) * b.P;
+      std::fill_n(out, b.P, 0.0);
+      for (int c = 0; c < b.n_classes; ++c)
+        for (const int64_t end = row_at[c] + run[1 + c]; row_at[c] < end; ++row_at[c]) {
+          const double* row = field + 4 * static_cast<size_t>(b.rows[c][row_at[c]]);
+          const Vec value = splat(Valued ? b.row_values[c][row_at[c]] : 1.0);
+          for (int y = 0; y < b.widths[c]; y += kWidth)
+            store(out + y, load(out + y) + CANARY(SCORE, value * load(row + y)));
+        }
+      add_scalars<Valued, Wide>(b.scalars, at, run[1 + b.n_classes], b.scalar_values, scalars, out);
+    }
+}
+
+// sums[to ..] = sum of the first N vectors of the listed tokens' rows.
+template <class U, int N, bool Valued, class Token>
+[[gnu::always_inline]] inline void sum_rows(const Token* tokens, const double* values, uint32_t n,
+                                            const double* node, int64_t P, double* to) {
+  typename U::V acc[N] = {};
+  for (uint32_t k = 0; k < n; ++k) {
+    const double* row = node + static_cast<size_t>(tokens[k]) * P;
+    if constexpr (Valued) {
+      const typename U::V value = U::splat(values[k]);
+      for (int v = 0; v < N; ++v) acc[v] += value * U::load(row + v * U::kWidth);
+    } else {
+      for (int v = 0; v < N; ++v) acc[v] += U::load(row + v * U::kWidth);
+    }
+  }
+  for (int v = 0; v < N; ++v) U::store(to + v * U::kWidth, CANARY(SCATTER, acc[v]));
+}
+
+template <class U, int N, bool Valued, class Token>
+void sum_wide_rows(const Token* tokens, const double* values, uint32_t n, const double* node, int64_t P,
+                   int n_vectors, double* to) {
+  while (n_vectors >= N) {
+    sum_rows<U, N, Valued>(tokens, values, n, node, P, to);
+    node += N * U::kWidth, to += N * U::kWidth, n_vectors -= N;
+  }
+  if constexpr (N > 1)
+    if (n_vectors > 0) sum_wide_rows<U, N - 1, Valued>(tokens, values, n, node, P, n_vectors, to);
+}
+
+// Calls body(width) if a row has that many vectors, at most Most.
+template <int Most, class Body>
+inline bool of_width(int n_vectors, const Body& body) {
+  if constexpr (Most == 0) {
+    return false;
+  } else {
+    if (n_vectors != Most) return of_width<Most - 1>(n_vectors, body);
+    body(std::integral_constant<int, Most>{});
+    return true;
+  }
+}
+
+template <class U, bool Valued, class Token>
+void gather(const BlockColumns& b, const Token* tokens, const double* node, double* sums) {
+  const uint32_t *to = b.to, *length = b.length;
+  const double* values = b.values;
+  const auto each = [&](uint32_t n_columns, const auto& sum) {
+    for (uint32_t k = 0; k < n_columns; ++k, ++to, ++length) {
+      sum(sums + *to);
+      tokens += *length;
+      if constexpr (Valued) values += *length;
+    }
+  };
+  for (int c = 0; c < b.n_classes; ++c) {
+    const int n_vectors = b.widths[c] / U::kWidth;
+    const bool done = of_width<kRegisters>(n_vectors, [&](auto width) {
+      each(b.n_columns[c], [&](double* out) {
+        sum_rows<U, decltype(width)::value, Valued>(tokens, values, *length, node, b.P, out);
+      });
+    });
+    if (!done)
+      each(b.n_columns[c], [&](double* out) {
+        sum_wide_rows<U, kRegisters, Valued>(tokens, values, *length, node, b.P, n_vectors, out);
+      });
+  }
+  const uint16_t *n_labels = b.n_labels, *labels = b.labels;
+  each(b.n_scalars, [&](double* out) {
+    for (uint16_t j = 0; j < *n_labels; ++j) {
+      double total = 0;
+      for (uint32_t k = 0; k < *length; ++k) {
+        const double p = node[static_cast<size_t>(tokens[k]) * b.P + labels[j]];
+        total += Valued ? values[k] * p : p;
+      }
+      out[j] = CANARY(SCATTER, total);
+    }
+    labels += *n_labels++;
+  });
+}
+
+// Rows of N vectors.
+template <class U, int N>
+void add_row_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+  for (uint32_t c = begin; c < end; ++c) {
+    const uint32_t first = columns.ptr[c], last = columns.ptr[c + 1];
+    if (first == last) continue;
+    typename U::V acc[N] = {};
+    for (uint32_t k = first; k < last; ++k) {
+      prefetch_row<N * U::kWidth>(sums + columns.copies[k + kCopiesAhead]);
+      const double* copy = sums + columns.copies[k];
+      for (int v = 0; v < N; ++v) acc[v] += U::load(copy + v * U::kWidth);
+    }
+    for (int v = 0; v < N; ++v) U::store(sums + columns.at[c] + v * U::kWidth, acc[v]);
+  }
+}
+
+// Columns of any width.
+void add_any_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+  for (uint32_t c = begin; c < end; ++c) {
+    const uint32_t first = columns.ptr[c], last = columns.ptr[c + 1];
+    if (first == last) continue;
+    double* out = sums + columns.at[c];
+    const uint32_t n =
+        columns.width > 0 ? static_cast<uint32_t>(columns.width) : columns.at[c + 1] - columns.at[c];
+    for (uint32_t j = 0; j < n; ++j) {
+      double total = 0;
+      for (uint32_t k = first; k < last; ++k) {
+        __builtin_prefetch(sums + columns.copies[k + kCopiesAhead]);
+        total += sums[columns.copies[k] + j];
+      }
+      out[j] = total;
+    }
+  }
+}
+
+}  // namespace
+
+void add_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+  const auto rows = [&](auto unit) {
+    using U = decltype(unit);
+    return of_width<kRegisters>(columns.width / U::kWidth, [&](auto width) {
+      add_row_copies<U, decltype(width)::value>(columns, begin, end, sums);
+    });
+  };
+  if (!(columns.unit == 4 ? rows(Unit4{}) : rows(Unit8{}))) add_any_copies(columns, begin, end, sums);
+}
+
+void score_block(const BlockScores& b, const double* field, const double* scalars, double* node) {
+  with_flags(b.valued, b.wide, [&](auto valued, auto wide) {
+    constexpr bool kValued = decltype(valued)::value, kWide = decltype(wide)::value;
+    if (b.unit == 4 && b.n_classes == 1)
+      score<Unit4, 1, kValued, kWide>(b, field, scalars, node);
+    else if (b.unit == 4)
+      score<Unit4, 3, kValued, kWide>(b, field, scalars, node);
+    else if (b.P > 8 * kWholeClasses || !of_width<kWholeClasses>(b.n_classes, [&](auto classes) {
+               score<Unit8, decltype(classes)::value, kValued, kWide>(b, field, scalars, node);
+             }))
+      score_any<kValued, kWide>(b, field, scalars, node);
+  });
+}
+
+void gather_block(const BlockColumns& b, const double* node, double* sums) {
+  with_flags(b.valued, b.wide_tokens, [&](auto valued, auto wide) {
+    constexpr bool kValued = decltype(valued)::value;
+    const auto run = [&](const auto* tokens) {
+      if (b.unit == 4)
+        gather<Unit4, kValued>(b, tokens, node, sums);
+      else
+        gather<Unit8, kValued>(b, tokens, node, sums);
+    };
+    if constexpr (decltype(wide)::value)
+      run(b.wide_list);
+    else
+      run(b.list);
+  });
+}
+
+}  // namespace fieldcraft::FIELDCRAFT_LEVEL
