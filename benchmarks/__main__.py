@@ -1,4 +1,4 @@
-"""``python -m benchmarks [W1 W2 W3 S200 S500 races startup accuracy] [--quick] [--check] [--passes n]``.
+"""``python -m benchmarks [W1 … W6 S200 S500 races startup accuracy] [--quick] [--check] [--passes n]``.
 
 Without names everything is measured and written to results/benchmarks.md and .json; a part, or a quick
 look, goes to results/partial.md and .json.
