@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks import judgement, machine, report
 from benchmarks.columns import data_folder
 from benchmarks.plan import FULL, NAMES, QUICK, Effort, plan
+from benchmarks.races import RACES, settled
 from benchmarks.tasks import run
 
 SETTINGS = ("workload", "side", "task", "name", "given", "threads")
@@ -35,14 +36,14 @@ SHOWN = (
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"any of {' '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"any of {' '.join([*NAMES, *RACES])}")
     parser.add_argument("--quick", action="store_true", help="one short pass: a look, not a claim")
     parser.add_argument("--check", action="store_true", help="exit 1 where a floor is missed")
     parser.add_argument("--passes", type=int, help="how often everything is measured")
     given = parser.parse_args()
-    unknown = [name for name in given.names if name not in NAMES]
+    unknown = [name for name in given.names if name not in NAMES and name not in RACES]
     if unknown:
-        parser.error(f"{unknown[0]} is no benchmark; there are {', '.join(NAMES)}")
+        parser.error(f"{unknown[0]} is no benchmark; there are {', '.join([*NAMES, *RACES])}")
     if not (data_folder() / "conll2000").is_dir():
         parser.error("the corpora are absent; set FIELDCRAFT_DATA to the folder that holds them")
     return given
@@ -53,10 +54,10 @@ def measure(names: list[str], effort: Effort) -> list[dict[str, Any]]:
     done: list[dict[str, Any]] = []
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        for settings in plan(names, effort, Path(folder)):
+        for settings in plan(names, effort, Path(folder), done):
             done.append(run(settings))
             _tell(done[-1], time.perf_counter() - begun)
-    return done
+    return settled(done)
 
 
 def _tell(figures: dict[str, Any], seconds: float) -> None:
