@@ -49,9 +49,8 @@ class Bound(NamedTuple):
 
 def _row(measure: Measure, workload: str, runs: Sequence[Run]) -> Row | None:
     """The comparison, if both sides were measured."""
-    peer = measure.peer.of(runs, workload)
-    ours = measure.ours.of(runs, workload) if peer else []
-    if not ours:
+    peer, ours = measure.peer.of(runs, workload), measure.ours.of(runs, workload)
+    if not peer or not ours:
         return None
     a, b = measure.best(peer), measure.best(ours)
     ratio = b / a if measure.best is max else a / b
@@ -90,10 +89,7 @@ def figures(runs: Sequence[Run]) -> Iterator[tuple[str, str, float, float]]:
     """(workload, title, peer's, ours) of what is shown without a ratio; the last run's figures."""
     for workload in dict.fromkeys(r["workload"] for r in runs if "workload" in r):
         for figure in FIGURES:
-            try:
-                sides = figure.peer.of(runs, workload), figure.ours.of(runs, workload)
-            except KeyError:  # no F1 where labels are no spans
-                continue
+            sides = figure.peer.of(runs, workload), figure.ours.of(runs, workload)
             if all(sides):
                 yield workload, figure.title, sides[0][-1], sides[1][-1]
 

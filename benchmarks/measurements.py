@@ -25,18 +25,18 @@ class Pick(NamedTuple):
     settings: dict[str, Any] = {}  # noqa: RUF012 (never changed)
 
     def of(self, runs: Sequence[Run], workload: str) -> list[float]:
-        """The figure of each such run."""
-        return [r[self.figure] for r in self._matching(runs, workload)]
+        """The figure of each such run that has it."""
+        return self._matching(runs, workload, self.figure)
 
     def cpu(self, runs: Sequence[Run], workload: str) -> list[float]:
-        """The same in CPU seconds, of the runs that know."""
-        name = f"{self.figure}_cpu"
-        return [r[name] for r in self._matching(runs, workload) if name in r]
+        """The same in CPU seconds."""
+        return self._matching(runs, workload, f"{self.figure}_cpu")
 
-    def _matching(self, runs: Sequence[Run], workload: str) -> list[Run]:
+    def _matching(self, runs: Sequence[Run], workload: str, figure: str) -> list[float]:
         wanted = {**USUAL, "workload": workload, "side": self.side, "task": self.task}
         wanted |= self.settings
-        return [r for r in runs if all(r.get(k, USUAL.get(k)) == v for k, v in wanted.items())]
+        matching = (r for r in runs if all(r.get(k, USUAL.get(k)) == v for k, v in wanted.items()))
+        return [r[figure] for r in matching if figure in r]
 
 
 class Measure(NamedTuple):

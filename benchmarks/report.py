@@ -68,7 +68,7 @@ def _limits(runs: Sequence[Run]) -> list[str]:
 
 def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run]) -> str:
     """The report."""
-    machine = machine | {"cores busy elsewhere": _range([r["others"] for r in runs])}
+    machine = with_others(machine, runs)
     shown = [[w, t, _number(a), _number(b)] for w, t, a, b in figures(runs)]
     other = [
         [f"{r['task']}: {k}", str(v)]
@@ -83,6 +83,11 @@ def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run
     lines += table(["", "figure", "CRFsuite", "fieldcraft"], shown) if shown else []
     lines += table(["further", ""], other) if other else []
     return "\n".join(lines)
+
+
+def with_others(machine: dict[str, str], runs: Sequence[Run]) -> dict[str, str]:
+    """The machine, and how busy others kept it."""
+    return machine | {"cores busy elsewhere": _range([r["others"] for r in runs])}
 
 
 def _range(values: Sequence[float]) -> str:
