@@ -32,8 +32,8 @@ def sentence(runs: Sequence[Run]) -> str:
         if ratios:
             parts.append(f"{_range(ratios.values())} times as fast with c2 = {c2:g} ({_tasks(ratios)})")
     return (
-        "From attribute lists in memory, fieldcraft with two threads reaches python-crfsuite's last objective "
-        f"{', '.join(parts)}."
+        "From attribute lists in memory, fieldcraft with two threads reaches python-crfsuite's last "
+        f"objective {', '.join(parts)}."
     )
 
 
