@@ -1,4 +1,4 @@
-"""The benchmarks of many threads and of busy cores: what is measured, what counts as met, what is quoted."""
+"""Benchmarks of many threads, of busy cores and of two builds: what is measured, met and quoted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import busy, quote, scaling, threads  # noqa: E402
+from benchmarks import busy, command, quote, scaling, threads  # noqa: E402
 from benchmarks.synthetic import Synthetic  # noqa: E402
 
 Run = dict[str, Any]
@@ -130,6 +130,18 @@ def test_a_spinning_process_has_its_core_and_ends() -> None:
         assert [os.sched_getaffinity(process.pid) for process in spinners] == [{cores[1]}]
     assert os.sched_getaffinity(0) == before
     assert all(process.returncode is not None for process in spinners)
+
+
+def test_the_first_command_is_compared_by_the_best_passes() -> None:
+    def ran(seconds: float, cpu: float, objective: float) -> Run:
+        shown = {"iterations": 9, "optimiser": "lbfgs", "stopped": "objective no longer falls"}
+        return {"seconds": seconds, "cpu": cpu, "objective": objective, **shown}
+
+    text = command.markdown(
+        {"old": [ran(9, 16, 2.0), ran(8, 20, 2.0)], "new": [ran(4, 2, 2.0), ran(1, 9, 2.002)]}
+    )
+    assert "| old | 8.00 | 16.00 | 9 | 2.000000 | lbfgs |" in text
+    assert "0.125 of the seconds, 0.125 of the CPU seconds (at most 0.25); objective +1.00e-03" in text
 
 
 def test_pages_quote_the_range_of_the_committed_report() -> None:

@@ -18,7 +18,9 @@ from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 SHARE = 0.1  # of the time of training that scoring may take
-COST = 2.0  # of scoring a token, in terms of a token's share of an iteration (measured: 0.6 to 5)
+COST = (
+    2.0  # of scoring a token, in shares of a token in an iteration (five corpora: 0.6 to 1.3, with LBFGS 1)
+)
 QUICK = 2000  # tokens that are scored in a millisecond or less
 RAREST = 50  # iterations
 
