@@ -1,23 +1,30 @@
-"""``python -m benchmarks [W1 W2 W3 S200 S500 races startup accuracy] [--quick] [--check] [--passes n]``.
+"""``python -m benchmarks [W1 … W6 S200 S500 races startup accuracy] [--quick] [--check] [--passes n]``.
 
 Without names everything is measured and written to results/benchmarks.md and .json; a part, or a quick
-look, goes to results/partial.md and .json.
+look, goes to results/partial.md and .json. A race has a name too, such as W6-c2=0.1.
+
+``python -m benchmarks threads`` measures with 1, 2, 4 … threads, ``python -m benchmarks --busy n`` with
+n cores kept busy; each has a report of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import judgement, machine, report
+from benchmarks import busy, judgement, machine, report, threads
 from benchmarks.columns import data_folder
 from benchmarks.plan import FULL, NAMES, QUICK, Effort, plan
-from benchmarks.tasks import run
+from benchmarks.races import RACES, settled
+from benchmarks.tasks import Tell, run
 
+ROUNDS = 5  # of threads and --busy
 SETTINGS = ("workload", "side", "task", "name", "given", "threads")
 SHOWN = (
     "seconds",
@@ -35,38 +42,67 @@ SHOWN = (
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"any of {' '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"any of {' '.join([*NAMES, *RACES])}")
     parser.add_argument("--quick", action="store_true", help="one short pass: a look, not a claim")
     parser.add_argument("--check", action="store_true", help="exit 1 where a floor is missed")
     parser.add_argument("--passes", type=int, help="how often everything is measured")
+    parser.add_argument(
+        "--busy", type=int, metavar="n", help="1 thread and n + 1, with n of n + 1 cores busy"
+    )
     given = parser.parse_args()
-    unknown = [name for name in given.names if name not in NAMES]
-    if unknown:
-        parser.error(f"{unknown[0]} is no benchmark; there are {', '.join(NAMES)}")
-    if not (data_folder() / "conll2000").is_dir():
-        parser.error("the corpora are absent; set FIELDCRAFT_DATA to the folder that holds them")
+    check(given, parser.error)
     return given
+
+
+def check(given: argparse.Namespace, refuse: Callable[[str], Any]) -> None:
+    """Refuse what cannot be measured."""
+    alone = "threads" in given.names or given.busy is not None
+    unknown = [name for name in given.names if name not in (*NAMES, *RACES, "threads")]
+    if unknown:
+        refuse(f"{unknown[0]} is no benchmark; there are {', '.join([*NAMES, *RACES, 'threads'])}")
+    if alone and len(given.names) + (given.busy is not None) > 1:
+        refuse("threads and --busy are measured alone; leave out the other names")
+    cores = len(os.sched_getaffinity(0))
+    if given.busy is not None and not 1 <= given.busy < cores:
+        refuse(f"--busy is {given.busy}; it must be at least 1 and less than the number of cores, {cores}")
+    if given.passes is not None and given.passes < 1:
+        refuse(f"--passes is {given.passes}; it must be at least 1")
+    if not (data_folder() / "conll2000").is_dir():
+        refuse("the corpora are absent; set FIELDCRAFT_DATA to the folder that holds them")
 
 
 def measure(names: list[str], effort: Effort) -> list[dict[str, Any]]:
     """Run the plan, telling each step as it ends."""
     done: list[dict[str, Any]] = []
-    begun = time.perf_counter()
+    tell = teller()
     with tempfile.TemporaryDirectory() as folder:
-        for settings in plan(names, effort, Path(folder)):
+        for settings in plan(names, effort, Path(folder), done):
             done.append(run(settings))
-            _tell(done[-1], time.perf_counter() - begun)
-    return done
+            tell(done[-1])
+    return settled(done)
 
 
-def _tell(figures: dict[str, Any], seconds: float) -> None:
-    what = " ".join(str(figures[k]) for k in SETTINGS if k in figures)
-    shown = "  ".join(f"{k} {figures[k]:.4g}" for k in SHOWN if k in figures)
-    print(f"{seconds:6.0f} s  {what}: {shown}", file=sys.stderr, flush=True)
+def teller() -> Tell:
+    """Prints figures with the seconds since now."""
+    begun = time.perf_counter()
+
+    def tell(figures: dict[str, Any]) -> None:
+        what = " ".join(str(figures[k]) for k in SETTINGS if k in figures)
+        shown = "  ".join(f"{k} {_number(figures[k])}" for k in SHOWN if k in figures)
+        print(f"{time.perf_counter() - begun:6.0f} s  {what}: {shown}", file=sys.stderr, flush=True)
+
+    return tell
 
 
-def main() -> int:
-    given = arguments()
+def _number(value: Any) -> str:
+    """A figure; of several numbers of threads the least of each."""
+    if isinstance(value, dict):
+        return ", ".join(f"{k}: {min(found):.4g}" for k, found in value.items())
+    return f"{value:.4g}"
+
+
+def compare(given: argparse.Namespace) -> list[str]:
+    """Measure against CRFsuite, write and print; a sentence for each floor that is missed."""
     names = given.names or [n for n in NAMES if not (given.quick and n == "accuracy")]
     effort = QUICK if given.quick else FULL
     if given.passes:
@@ -79,10 +115,21 @@ def main() -> int:
     content = {"machine": described, "effort": effort._asdict(), "runs": runs}
     report.write(name, text, content)
     print(text)
-    missed = judgement.missed(runs) if given.check else []
-    for sentence in missed:
+    return judgement.missed(runs)
+
+
+def main() -> int:
+    given = arguments()
+    rounds = given.passes or (1 if given.quick else ROUNDS)
+    if given.busy is not None:
+        missed = busy.main(given.busy, rounds, teller(), "partial" if given.quick else "busy")
+    elif given.names == ["threads"]:
+        missed = threads.main(rounds, teller(), quick=given.quick)
+    else:
+        missed = compare(given)
+    for sentence in missed if given.check else []:
         print(f"missed: {sentence}", file=sys.stderr)
-    return 1 if missed else 0
+    return 1 if missed and given.check else 0
 
 
 if __name__ == "__main__":

@@ -27,18 +27,33 @@ def data_folder() -> Path:
     return Path(os.environ.get("FIELDCRAFT_DATA", ROOT.parent / "shared" / "data"))
 
 
-def read_rows(path: Path) -> Iterator[list[list[str]]]:
-    """The fields of each token, sequence by sequence; document marks are left out."""
+def _text(path: Path) -> str:
+    """The file, or the one beside it that is packed."""
     packed = not path.exists()
     raw = path.with_name(path.name + ".gz") if packed else path
-    text = (gzip.decompress(raw.read_bytes()) if packed else raw.read_bytes()).decode("utf-8")
+    return (gzip.decompress(raw.read_bytes()) if packed else raw.read_bytes()).decode("utf-8")
+
+
+def read_rows(path: Path) -> Iterator[list[list[str]]]:
+    """The fields of each token, sequence by sequence; document marks are left out."""
     rows: list[list[str]] = []
-    for fields in map(str.split, [*text.split("\n"), ""]):
+    for fields in map(str.split, [*_text(path).split("\n"), ""]):
         if fields and fields[0] != "-DOCSTART-":
             rows.append(fields)
         elif not fields and rows:
             yield rows
             rows = []
+
+
+def read_conllu(path: Path) -> Iterator[list[list[str]]]:
+    """The fields of each word of a CoNLL-U file without its number: form, lemma, UPOS and so on.
+
+    Comments, multiword tokens (``3-4``) and empty nodes (``3.1``) are left out.
+    """
+    for block in _text(path).split("\n\n"):
+        fields = [line.split("\t") for line in block.split("\n") if line and not line.startswith("#")]
+        if rows := [row[1:] for row in fields if row[0].isdigit()]:
+            yield rows
 
 
 def iob2(tags: Sequence[str]) -> list[str]:

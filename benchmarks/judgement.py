@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks.limits import LIMITS
 from benchmarks.measurements import FIGURES, MEASURES, Measure, Run
+from benchmarks.races import EVERYWHERE, MEANS, to_optimum
 
 
 class Row(NamedTuple):
@@ -20,8 +22,10 @@ class Row(NamedTuple):
     ratio: float
     floor: float | None
     aim: float | None
-    peer_spread: float
-    ours_spread: float
+    peer_spread: float = 0.0
+    ours_spread: float = 0.0
+    peer_cpu: float | None = None  # seconds
+    ours_cpu: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -43,32 +47,49 @@ class Bound(NamedTuple):
     met: bool
 
 
-def _row(measure: Measure, workload: str, peer: list[float], ours: list[float]) -> Row:
+def _row(measure: Measure, workload: str, runs: Sequence[Run]) -> Row | None:
+    """The comparison, if both sides were measured."""
+    peer, ours = measure.peer.of(runs, workload), measure.ours.of(runs, workload)
+    if not peer or not ours:
+        return None
     a, b = measure.best(peer), measure.best(ours)
     ratio = b / a if measure.best is max else a / b
     spreads = [max(values) / min(values) - 1.0 for values in (peer, ours)]
+    cpu = [min(pick.cpu(runs, workload), default=None) for pick in (measure.peer, measure.ours)]
     goal = measure.goals[workload]
-    return Row(workload, measure.title, measure.unit, a, b, ratio, *goal, *spreads)
+    return Row(workload, measure.title, measure.unit, a, b, ratio, *goal, *spreads, *cpu)
 
 
 def rows(runs: Sequence[Run]) -> Iterator[Row]:
-    """Every comparison for which both sides were measured, workload by workload."""
+    """Every comparison for which both sides were measured, workload by workload; means come last."""
+    found = []
     for workload in dict.fromkeys(r["workload"] for r in runs if "workload" in r):
         for measure in MEASURES:
-            if workload in measure.goals:
-                peer, ours = measure.peer.of(runs, workload), measure.ours.of(runs, workload)
-                if peer and ours:
-                    yield _row(measure, workload, peer, ours)
+            row = _row(measure, workload, runs) if workload in measure.goals else None
+            found += [] if row is None else [row]
+    return iter([*found, *means(found)])
+
+
+def means(found: Sequence[Row]) -> Iterator[Row]:
+    """Geometric means of the races to the optimum over all workloads, where all were run."""
+    for c2, goal in MEANS.items():
+        title = to_optimum(c2)
+        of = {row.workload: row for row in found if row.title == title}
+        if set(EVERYWHERE) <= of.keys():
+            peer, ours = (_mean([getattr(r, side) for r in of.values()]) for side in ("peer", "ours"))
+            yield Row("mean", f"{title}, geometric mean", "s", peer, ours, peer / ours, *goal)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The geometric mean."""
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
 def figures(runs: Sequence[Run]) -> Iterator[tuple[str, str, float, float]]:
     """(workload, title, peer's, ours) of what is shown without a ratio; the last run's figures."""
     for workload in dict.fromkeys(r["workload"] for r in runs if "workload" in r):
         for figure in FIGURES:
-            try:
-                sides = figure.peer.of(runs, workload), figure.ours.of(runs, workload)
-            except KeyError:  # no F1 where labels are no spans
-                continue
+            sides = figure.peer.of(runs, workload), figure.ours.of(runs, workload)
             if all(sides):
                 yield workload, figure.title, sides[0][-1], sides[1][-1]
 

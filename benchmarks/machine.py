@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import time
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 FLAGS = ("avx2", "fma", "avx512f")
@@ -28,6 +28,13 @@ def _compiler() -> str:
     return re.sub(r"^\S*/", "", shown.stdout.splitlines()[0]) if shown.stdout else "unknown"
 
 
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
 def describe() -> dict[str, str]:
     """What it is, and what runs on it."""
     flags = _found(r"flags\s*:(.*)", "/proc/cpuinfo").split()
@@ -42,7 +49,7 @@ def describe() -> dict[str, str]:
         "system": platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
         "compiler": _compiler(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        **{name: version(name) for name in PACKAGES},
+        **{name: _version(name) for name in PACKAGES},
         "load before": f"{os.getloadavg()[0]:.1f}",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }

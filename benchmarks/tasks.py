@@ -21,12 +21,14 @@ from benchmarks.synthetic import SYNTHETIC
 from benchmarks.workloads import WORKLOADS
 
 Figures = dict[str, Any]
+Tell = Callable[[Figures], None]  # is told each result as it comes
 SIDES = {
     "peer": "benchmarks.peer",
     "ours": "benchmarks.ours",
     "startup": "benchmarks.startup",
     "files": "benchmarks.files",
     "accuracy": "benchmarks.accuracy",
+    "scaling": "benchmarks.scaling",
 }
 SOURCES: dict[str, Any] = {**WORKLOADS, **SYNTHETIC}
 

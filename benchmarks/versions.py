@@ -32,6 +32,7 @@ from benchmarks.version_worker import CLOCKS, MEASURES
 from benchmarks.workloads import WORKLOADS
 
 LIMIT = 1.05  # new over old
+USUAL = ("W1", "W2", "W3", "W4")  # workloads that are measured where none is named
 SIDES = ("old", "new")
 HEAD = ("", "measurement", "old, ms", "new, ms", "new / old", "noise", "passes", "verdict")
 ITERATIONS = 10  # of the trainings whose models are loaded and tag
@@ -190,7 +191,12 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.versions", description=__doc__, formatter_class=plain
     )
-    parser.add_argument("names", nargs="*", metavar="workload", help=f"any of {' '.join(WORKLOADS)}")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="workload",
+        help=f"any of {' '.join(WORKLOADS)}; {' '.join(USUAL)} by default",
+    )
     parser.add_argument("--old", required=True, metavar="PYTHON", help="interpreter of the build before")
     parser.add_argument("--new", default=sys.executable, metavar="PYTHON", help="default: this interpreter")
     parser.add_argument("--passes", type=int, default=9, help="how often each is measured (9)")
@@ -222,7 +228,7 @@ def main() -> int:
     pythons = [os.path.abspath(shutil.which(python) or python) for python in (options.old, options.new)]
     load, others = os.getloadavg()[0], Others()
     titles = [title for title in MEASURES if any(word in title for word in options.measure)]
-    keys = [Key(name, title) for name in options.names or WORKLOADS for title in titles]
+    keys = [Key(name, title) for name in options.names or USUAL for title in titles]
     with started(pythons) as builds:
         cores = [build.core() for build in builds]
     print(*(f"{side}: {core}" for side, core in zip(SIDES, cores)), sep="\n", file=sys.stderr)

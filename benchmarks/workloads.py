@@ -3,6 +3,9 @@
 W1  CoNLL-2000 chunks; words and tags in a window of five, 19 attributes a token, 22 labels
 W2  CoNLL-2003 entities as IOB2; words, tags, chunks, shapes and affixes, 31 attributes, 9 labels
 W3  CoNLL-2000 tags as labels; words, shape and affixes, 17 attributes, 44 labels
+W4  BC2GM gene mentions; attributes as W3, 3 labels
+W5  English Web Treebank, universal parts of speech; attributes as W3, 17 labels
+W6  WNUT-17 emerging entities; attributes as W3, 13 labels
 
 ``templates`` says in fieldcraft's language over the raw columns what ``patterns`` say over the
 derived ones, so both sides see equal attributes up to their names.
@@ -12,8 +15,9 @@ Hazard: nothing but the standard library is imported here, since memory is measu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from benchmarks.columns import (
     Pattern,
@@ -21,6 +25,7 @@ from benchmarks.columns import (
     attributes,
     data_folder,
     iob2,
+    read_conllu,
     read_rows,
     singles,
     spelled,
@@ -37,6 +42,13 @@ _ENTITIES = {
     "dev": "conll2003/eng.testa",
     "test": "conll2003/eng.testb",
 }
+_GENES = {"train": "bc2gm/train.tsv", "dev": "bc2gm/devel.tsv", "test": "bc2gm/test.tsv"}
+_TREEBANK = {split: f"ud_en_ewt/en_ewt-ud-{split}.conllu" for split in ("train", "dev", "test")}
+_EMERGING = {
+    "train": "wnut17/wnut17train.conll",
+    "dev": "wnut17/emerging.dev.conll",
+    "test": "wnut17/emerging.test.annotated",
+}
 _WORDS = singles(0, -2, 2) + windows(0, (-1, 0), (0, 1))
 _WORD_LINES = "word[-2..2]\nword[-1] & word\nword & word[1]\n"
 _AFFIX_LINES = "prefix(word, 1..4)\nsuffix(word, 1..4)\nedge\n"
@@ -48,7 +60,7 @@ def _spelling_patterns(first: int) -> tuple[Pattern, ...]:
 
 
 class Workload(NamedTuple):
-    """One task: ``raw`` columns lead each line of ``files``, ``label`` is the field to predict."""
+    """One task: ``raw`` columns lead each row of ``files``, ``label`` is the field to predict."""
 
     name: str
     title: str
@@ -59,10 +71,11 @@ class Workload(NamedTuple):
     templates: str
     derive: Callable[[Token], Token] | None = None
     spans: bool = True
+    rows: Callable[[Path], Iterator[list[list[str]]]] = read_rows
 
     def load(self, split: str) -> tuple[list[list[Token]], Labels]:
         """The raw columns as tuples in the order of ``raw``, and the labels."""
-        rows = list(read_rows(data_folder() / self.files[split]))
+        rows = list(self.rows(data_folder() / self.files[split]))
         width = len(self.raw)
         columns = [[tuple(row[:width]) for row in sequence] for sequence in rows]
         labels = [[row[self.label] for row in sequence] for sequence in rows]
@@ -124,15 +137,17 @@ W2 = Workload(
     + _AFFIX_LINES,
     spelled,
 )
-W3 = Workload(
-    "W3",
-    "CoNLL-2000 part of speech, 44 labels",
-    _CHUNKS,
-    ("word",),
-    1,
-    _WORDS + singles(1) + singles(2) + _spelling_patterns(1),
-    "columns word\n" + _WORD_LINES + "lower(word)\nshape(word)\n" + _AFFIX_LINES,
-    spelled,
-    spans=False,
-)
-WORKLOADS: dict[str, Workload] = {w.name: w for w in (W1, W2, W3)}
+
+
+def _spelled_words(name: str, title: str, files: dict[str, str], label: int, **settings: Any) -> Workload:
+    """Words in a window of five; lower case, shape and affixes of the one in the middle."""
+    patterns = _WORDS + singles(1) + singles(2) + _spelling_patterns(1)
+    templates = "columns word\n" + _WORD_LINES + "lower(word)\nshape(word)\n" + _AFFIX_LINES
+    return Workload(name, title, files, ("word",), label, patterns, templates, spelled, **settings)
+
+
+W3 = _spelled_words("W3", "CoNLL-2000 part of speech, 44 labels", _CHUNKS, 1, spans=False)
+W4 = _spelled_words("W4", "BC2GM genes, 3 labels", _GENES, 1)
+W5 = _spelled_words("W5", "EWT part of speech, 17 labels", _TREEBANK, 2, spans=False, rows=read_conllu)
+W6 = _spelled_words("W6", "WNUT-17 entities, 13 labels", _EMERGING, 1)
+WORKLOADS: dict[str, Workload] = {w.name: w for w in (W1, W2, W3, W4, W5, W6)}

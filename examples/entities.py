@@ -38,7 +38,7 @@ def main() -> None:
             for part in ("train", "dev", "test")
         )
         crf = fc.ChainCRF(templates=TEMPLATES).fit(train, X_dev=dev, patience=10)
-        best = max(record.held_out for record in crf.training_log_)
+        best = max(record.held_out for record in crf.training_log_ if record.held_out is not None)
         print(f"{crf.n_iter_} iterations, {crf.stop_reason_}; best development F {100 * best:.2f}")
 
         predicted = crf.predict(test)

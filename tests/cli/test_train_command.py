@@ -42,6 +42,17 @@ def test_says_what_it_read(corpora: Path, tmp_path: Path) -> None:
     assert f"wrote {tmp_path / 'm.fc'}" in after
 
 
+def test_held_out_scores_every_few_iterations(corpora: Path, tmp_path: Path) -> None:
+    options = [*COLUMNS, "--dev", corpora / "dev.conll", "--templates", "word", "--max-iterations", "8"]
+    done = train(tmp_path, corpora / "train.conll", *options, "--score-every", "3")
+    assert done.returncode == 0, done.stderr
+    assert "held-out data is scored every 3 iterations, and at the end" in done.stderr
+    scored = re.findall(r"^iteration (\d+)/8 .*held-out 0\.", done.stderr, re.M)
+    assert scored == ["3", "6", "8"]
+    log = fc.load(tmp_path / "m.fc").training_log_
+    assert [str(record.iteration) for record in log if record.held_out is not None] == scored
+
+
 def test_warns_of_what_looks_wrong(tmp_path: Path) -> None:
     good = column_text(sentences(20, seed=1))
     odd = "Zed NNP I-LOC\n\nOnce NNP B-ODD\n\n"

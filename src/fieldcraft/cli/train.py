@@ -110,7 +110,15 @@ class Stops:
         ),
     ] = None
     patience: Annotated[
-        int | None, in_stopping(min=1, help="Stop after so many without a better --dev score.")
+        int | None, in_stopping(min=1, help="Stop after so many --dev scores without a better one.")
+    ] = None
+    score_every: Annotated[
+        int | None,
+        in_stopping(
+            metavar="K",
+            min=1,
+            help="Score --dev every K iterations; by default so that it takes about a tenth of the time.",
+        ),
     ] = None
     max_seconds: Annotated[float | None, in_stopping(min=0, help="Stop when the time is up.")] = None
     snapshot: Annotated[
@@ -148,7 +156,8 @@ def train(
     *,
     output: Annotated[str, in_file("--output", "-o", metavar="MODEL", help="Where the model goes.")],
     dev: Annotated[
-        list[str] | None, in_reading("--dev", metavar="FILE", help="Held-out file, scored at each iteration.")
+        list[str] | None,
+        in_reading("--dev", metavar="FILE", help="Held-out file, scored as training goes on."),
     ] = None,
     reading: Reading,
     partial: PartialLabels,
@@ -183,6 +192,7 @@ def train(
     crf.fit(
         corpus,
         X_dev=held_out,
+        score_every=stops.score_every,
         patience=stops.patience,
         max_seconds=stops.max_seconds,
         **snapshots,

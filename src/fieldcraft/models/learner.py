@@ -40,6 +40,7 @@ class Learner(Answers):
         sample_weight: Any = None,
         X_dev: Any = None,
         y_dev: Any = None,
+        score_every: int | None = None,
         patience: int | None = None,
         keep_best: bool = False,
         max_seconds: float | None = None,
@@ -55,8 +56,10 @@ class Learner(Answers):
         ----------
         X, y : sequences (or EncodedSequences) and label lists; or a labelled Corpus and no y
         sample_weight : [N] weight of each sequence
-        X_dev, y_dev : held-out data, scored after each iteration
-        patience : stop after this many iterations without a better held-out score, and keep the best weights
+        X_dev, y_dev : held-out data, scored as training goes on and at its end
+        score_every : iterations from one held-out score to the next; None chooses it by the sizes of both
+            sets, so that scoring takes about a tenth of the time. Records in between have ``held_out=None``
+        patience : stop after this many held-out scores without a better one, and keep the best weights
         keep_best : keep the best weights without stopping early
         max_seconds : time limit
         feature_mask : [F] True for weights that may differ from zero, or a function of the feature index
@@ -77,6 +80,7 @@ class Learner(Answers):
             snapshot=snapshot,
             resume=resume,
             control={
+                "score_every": score_every,
                 "patience": patience,
                 "keep_best": keep_best,
                 "max_seconds": max_seconds,

@@ -24,7 +24,7 @@ from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
-from fieldcraft.models.held_out import HeldOut
+from fieldcraft.models.held_out import HeldOut, score_interval
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
@@ -119,7 +119,7 @@ class Training:
         prior = self._penalty(encoder, design.index)
         refuse_runaways(prior, design, mask)
         if dev is not None:
-            rules.held_out = dev if callable(dev) else self.held_out(encoder, design.index, *dev)
+            self._hold_out(rules, dev, encoder, design)
         resumed = None
         if snapshot is not None:
             terms = loss["costs"], loss["label_weights"]
@@ -165,6 +165,9 @@ class Training:
         if self.settings.verbose:
             rules.callbacks += (Progress(most),)
         _tell(rules.callbacks, "begin", encoder, index, most)
+        if (rules.score_every or 1) > 1:
+            remark = f"held-out data is scored every {rules.score_every} iterations, and at the end"
+            _tell(rules.callbacks, "tell", remark)
         if memory := self.optimiser.stored_bytes(size):
             remark = f"{self.optimiser.name} keeps {memory / 2**20:.0f} MB of marginals"
             _tell(rules.callbacks, "tell", remark)
@@ -307,6 +310,21 @@ class Training:
         scorer = Scoring.of(index, structure).scorer_of
         return HeldOut(encoder, structure, scorer, X, y, metric=s.metric, decoding=s.decoding)
 
+    def _hold_out(
+        self,
+        rules: Control,
+        dev: tuple[Any, Any] | Callable[[Floats], float],
+        encoder: design_.Encoder,
+        design: design_.Design,
+    ) -> None:
+        """Put the held-out score into the rules; choose how often it is taken if the caller did not."""
+        if callable(dev):
+            rules.held_out = dev
+            return
+        rules.held_out = held_out = self.held_out(encoder, design.index, *dev)
+        if rules.score_every is None:
+            rules.score_every = score_interval(len(design.gold), held_out.n_tokens)
+
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
         """The training data: a digest of attributes and labels, and their numbers."""
         before = {} if self.grown is None else self.grown.provenance
@@ -363,7 +381,7 @@ def _identity(rules: Control) -> list[NDArray[Any] | None]:
     """Arrays that identify the held-out data and how its scores are used, for the digest."""
     if not isinstance(rules.held_out, HeldOut):
         return [None]
-    return [*rules.held_out.parts(), np.array([rules.keeps_best()])]
+    return [*rules.held_out.parts(), np.array([(rules.score_every or 1) if rules.keeps_best() else 0])]
 
 
 def _unread(weights: Floats) -> float:

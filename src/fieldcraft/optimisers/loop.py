@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
@@ -48,6 +48,7 @@ class Control:
     """When to stop and what to do after each iteration.
 
     held_out : weights -> score on data not trained on
+    score_every : iterations from one held-out score to the next, 1 if None; the last iteration always has one
     patience : stop after so many held-out scores without a better one; the best weights are kept
     keep_best : keep the weights with the best held-out score even without patience
     max_seconds : stop when that much wall time has passed
@@ -56,6 +57,7 @@ class Control:
     """
 
     held_out: Callable[[Floats], float] | None = None
+    score_every: int | None = None
     patience: int | None = None
     keep_best: bool = False
     max_seconds: float | None = None
@@ -66,7 +68,10 @@ class Control:
     def __post_init__(self) -> None:
         if self.held_out is None and (self.patience is not None or self.keep_best):
             raise InputError("patience and keep_best need a held-out set: pass X_dev and y_dev")
-        for name, value in (("patience", self.patience), ("snapshot_every", self.snapshot_every)):
+        if self.held_out is None and self.score_every is not None:
+            raise InputError("score_every needs a held-out set: pass X_dev and y_dev")
+        for name in ("patience", "score_every", "snapshot_every"):
+            value = getattr(self, name)
             if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
                 raise InputError(f"{name} is {value!r}; it must be at least 1, a whole number")
         seconds = self.max_seconds
@@ -122,6 +127,7 @@ class Loop:
             reason, converged = self._before()
             while reason is None:
                 reason, converged = self._iterate(interrupts)
+            self._score_end()
         weights, objective, extras = self.run.solution(), self.run.objective(), self.run.extras()
         failed = converged and self._above_start(objective)
         if failed:
@@ -154,16 +160,19 @@ class Loop:
             return self._stuck()
         record = self._record()
         self.records.append(record)
-        wants_stop = [bool(callback(record)) for callback in self.control.callbacks]
         self._note_best(record)
-        every = self.control.snapshot_every
-        if self.control.snapshot is not None and self.run.iteration % every == 0:
-            self.control.snapshot(self._state())
+        ending = self._stop(record)
+        state = self._due_state()  # without a score that is there only because training ends
+        if ending[0] is not None:
+            self._score_end()
+        wants_stop = [bool(callback(self.records[-1])) for callback in self.control.callbacks]
+        if self.control.snapshot is not None and state is not None:
+            self.control.snapshot(state)
         if interrupts.seen:
             return "interrupted", False
         if any(wants_stop):
             return "stopped by a callback", False
-        return self._stop(record)
+        return ending
 
     def _stuck(self) -> tuple[str, bool]:
         """No step lowers the objective: its last digits are reached, unless the last step still did."""
@@ -176,7 +185,8 @@ class Loop:
 
     def _record(self) -> Record:
         run, weights = self.run, self.run.solution()
-        held_out = None if self.control.held_out is None else self.control.held_out(weights)
+        due = run.iteration % (self.control.score_every or 1) == 0
+        held_out = self._score(weights) if due else None
         return Record(
             run.iteration,
             run.objective(),
@@ -189,6 +199,15 @@ class Loop:
             math.sqrt(run.dot(weights, weights)),
             run.exact,
         )
+
+    def _score(self, weights: Floats) -> float | None:
+        return None if self.control.held_out is None else self.control.held_out(weights)
+
+    def _score_end(self) -> None:
+        """Score the last iteration, if that has not been done."""
+        if self.records and self.records[-1].held_out is None and self.control.held_out is not None:
+            self.records[-1] = replace(self.records[-1], held_out=self._score(self.run.solution()))
+            self._note_best(self.records[-1])
 
     def _note_best(self, record: Record) -> None:
         if self.control.keeps_best() and record.held_out is not None and record.held_out > self._best.score:
@@ -215,6 +234,11 @@ class Loop:
     def _objective_at(self, iteration: int) -> float:
         """After so many iterations; 0 is the start."""
         return self.records[iteration - 1].objective if iteration else self._start
+
+    def _due_state(self) -> dict[str, Any] | None:
+        """What a snapshot holds, if one is due."""
+        due = self.control.snapshot is not None and self.run.iteration % self.control.snapshot_every == 0
+        return self._state() if due else None
 
     def _state(self) -> dict[str, Any]:
         rows = [[math.nan if v is None else v for v in vars(r).values()] for r in self.records]

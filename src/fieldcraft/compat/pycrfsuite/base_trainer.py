@@ -158,6 +158,7 @@ class BaseTrainer:
             sample_weight=data.sample_weight,
             X_dev=data.X_dev,
             y_dev=data.y_dev or None,
+            score_every=None if data.X_dev is None else 1,  # the log has scores for each iteration
             feature_mask=self._note_features,
             callbacks=[iteration],
         )
