@@ -65,7 +65,7 @@ PairGradient SequenceOracle::into(PairSums& pairs, const Chain& chain) {
 }
 
 double SequenceOracle::marginals(const Chain& chain, double weight, double* node, PairSums& pairs) {
-  const double log_z = pass_.log_partition(*chain.edges, chain.own, chain.T, chain.fill, Numerics::automatic);
+  const double log_z = log_partition(chain);
   pass_.marginals(weight, node, pairs.products(), into(pairs, chain).matrix, false);
   return log_z;
 }

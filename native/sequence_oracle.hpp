@@ -60,6 +60,9 @@ class SequenceOracle {
   Chain chain(int64_t first, int64_t T, SequencePass::Fill fill, const double* weights, const Edges& edges,
               const int32_t* gold, const uint8_t* allowed);
 
+  double log_partition(const Chain& chain) {
+    return pass_.log_partition(*chain.edges, chain.own, chain.T, chain.fill, Numerics::automatic);
+  }
   // weight * marginals: nodes to node [T, P], pairs added to `pairs`. Returns log Z.
   double marginals(const Chain& chain, double weight, double* node, PairSums& pairs);
   // Returns weight * loss; its gradient is written like the output of marginals().

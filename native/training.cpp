@@ -82,19 +82,36 @@ ChainProblem::~ChainProblem() = default;
 ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
                            const int32_t* gold, const double* sequence_weights, int n_threads,
                            ProblemUses uses)
-    : blocks_(features, n_states, tokens, uses.keep_order, n_threads), n_threads_(std::max(n_threads, 1)) {
-  if (uses.by_sequence) by_sequence_.emplace(features, n_states, tokens, n_threads);
+    : features_(features),
+      tokens_(tokens),
+      n_states_(n_states),
+      n_threads_(std::max(n_threads, 1)),
+      keep_order_(uses.keep_order),
+      offsets_(tokens.offsets, tokens.offsets + tokens.n_sequences + 1) {
   if (sequence_weights != nullptr)
     sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
-  sweep_ = std::make_unique<Sweep>(blocks_);
-  gold_.resize(n_tokens());
-  for (int64_t t = 0; t < n_tokens(); ++t) gold_[t] = blocks_.field().number(gold[t]);
   empirical_.assign(n_features(), 0.0);
+  if (uses.by_sequence) {
+    by_sequence_.emplace(features, n_states, tokens, n_threads);
+    looks_at_edges_ = by_sequence_->needs_tokens();
+    by_sequence_->count(gold, sequence_weights, empirical_.data());
+    return;
+  }
+  gold_.assign(gold, gold + n_tokens());
+  make_blocks();
+  looks_at_edges_ = !blocks_->field().edges().empty();
   std::vector<double> unused(n_sequences());
   Watch unwatched(nullptr);
   sweep(Mode::gold, std::vector<double>(n_features(), 0.0).data(), nullptr, empirical_.data(), unused.data(),
         unwatched);
-  std::vector<int32_t>().swap(gold_);
+  std::vector<int32_t>().swap(gold_), std::vector<int32_t>().swap(numbered_gold_);
+}
+
+void ChainProblem::make_blocks() {
+  if (blocks_) return;
+  blocks_.emplace(features_, n_states_, tokens_, keep_order_, n_threads_);
+  sweep_ = std::make_unique<Sweep>(*blocks_);
+  number_labels();
 }
 
 const TrainingLayout& ChainProblem::layout() const {
@@ -109,9 +126,17 @@ size_t ChainProblem::matrix_bytes(int64_t S) {
 }
 
 void ChainProblem::use(Objective objective, const int32_t* gold) {
-  const FieldLayout& field = blocks_.field();
-  const int64_t S = n_states();
   objective_ = std::move(objective);
+  gold_.assign(gold, gold + n_tokens());
+  fused_ = false;
+  std::vector<double>().swap(empirical_);
+  if (blocks_) number_labels();
+}
+
+// The objective and the gold labels with the field's numbers of labels.
+void ChainProblem::number_labels() {
+  const FieldLayout& field = blocks_->field();
+  const int64_t S = n_states();
   numbered_ = objective_;
   for (int64_t x = 0; x < S; ++x) {
     const int64_t to = field.number(static_cast<int>(x));
@@ -121,22 +146,20 @@ void ChainProblem::use(Objective objective, const int32_t* gold) {
   }
   for (int64_t k = 0; k < static_cast<int64_t>(objective_.allowed.size()); ++k)
     numbered_.allowed[k / S * S + field.number(static_cast<int>(k % S))] = objective_.allowed[k];
-  gold_.resize(n_tokens());
-  for (int64_t t = 0; t < n_tokens(); ++t) gold_[t] = field.number(gold[t]);
-  fused_ = false;
-  std::vector<double>().swap(empirical_);
+  numbered_gold_.resize(gold_.size());
+  for (size_t t = 0; t < gold_.size(); ++t) numbered_gold_[t] = field.number(gold_[t]);
 }
 
 // Up to four chains of the likelihood in step. Returns how many were done: 0 where their scores are too
 // large.
 size_t ChainProblem::run_together(const Block& block, size_t first, Lane& lane) {
   Sweep& sweep = *sweep_;
-  const int64_t P = blocks_.field().P(), longest = blocks_.longest();
+  const int64_t P = blocks_->field().P(), longest = blocks_->longest();
   ChainBlock group{};
   group.S = n_states(), group.P = static_cast<int>(P);
   group.matrix = sweep.matrix.data(), group.transposed = sweep.transposed.data();
   group.start = sweep.start.data();
-  group.products = sweep.products.data() + (&block - blocks_.blocks().data()) * n_states() * P;
+  group.products = sweep.products.data() + (&block - blocks_->blocks().data()) * n_states() * P;
   group.n = static_cast<int>(std::min<size_t>(kChainsInStep, block.sequences.size() - first));
   for (int b = 0; b < group.n; ++b) {
     const BlockSequence& s = block.sequences[first + b];
@@ -179,7 +202,7 @@ size_t ChainProblem::run_grouped(const Block& block, size_t first, Lane& lane) {
 
 // Writes the scores of a sequence as the oracle reads them.
 SequencePass::Fill ChainProblem::scores_of(const BlockSequence& s, const Lane& lane) const {
-  const int64_t S = n_states(), P = blocks_.field().P(), wide = padded(S);
+  const int64_t S = n_states(), P = blocks_->field().P(), wide = padded(S);
   return [node = lane.node.data() + s.first * P, S, P, wide, T = s.T](double* out) {
     for (int64_t t = 0; t < T; ++t, out += wide) {
       std::copy_n(node + t * P, S, out);
@@ -190,7 +213,7 @@ SequencePass::Fill ChainProblem::scores_of(const BlockSequence& s, const Lane& l
 
 // Gradients [T, padded] take the place of the scores.
 void ChainProblem::take(const BlockSequence& s, const double* gradients, Lane& lane) const {
-  const int64_t P = blocks_.field().P(), wide = padded(n_states());
+  const int64_t P = blocks_->field().P(), wide = padded(n_states());
   for (int64_t t = 0; t < s.T; ++t)
     std::copy_n(gradients + t * wide, P, lane.node.data() + (s.first + t) * P);
 }
@@ -198,9 +221,9 @@ void ChainProblem::take(const BlockSequence& s, const double* gradients, Lane& l
 // Any loss, by the oracle.
 void ChainProblem::run_one(const BlockSequence& s, Lane& lane) {
   Sweep& sweep = *sweep_;
-  const int64_t S = n_states(), first = blocks_.first(s.number);
+  const int64_t S = n_states(), first = offsets_[s.number];
   lane.pairs->entries = lane.entries.data() + s.first_entry;
-  const int32_t* gold = gold_.empty() ? nullptr : gold_.data() + first;
+  const int32_t* gold = numbered_gold_.empty() ? nullptr : numbered_gold_.data() + first;
   const uint8_t* allowed = numbered_.allowed.empty() ? nullptr : numbered_.allowed.data() + first * S;
   const Chain chain =
       lane.oracle.chain(first, s.T, scores_of(s, lane), sweep.weights, *sweep.edges, gold, allowed);
@@ -218,14 +241,14 @@ void ChainProblem::run_one(const BlockSequence& s, Lane& lane) {
 
 void ChainProblem::run_block(size_t index, Lane& lane) {
   Sweep& sweep = *sweep_;
-  const Block& block = blocks_.blocks()[index];
-  const int64_t P = blocks_.field().P();
+  const Block& block = blocks_->blocks()[index];
+  const int64_t P = blocks_->field().P();
   lane.pairs = &sweep.pairs[index];
   lane.pairs->clear();
-  const bool narrow = in_step(blocks_.field());
+  const bool narrow = in_step(blocks_->field());
   if (narrow) std::fill_n(sweep.products.data() + index * n_states() * P, n_states() * P, 0.0);
   std::fill_n(lane.entries.data(), block.n_entries, 0.0);
-  if (sweep.mode != Mode::gold) blocks_.score(block, sweep.field.data(), lane.node.data());
+  if (sweep.mode != Mode::gold) blocks_->score(block, sweep.field.data(), lane.node.data());
   const bool shared = sweep.mode == Mode::likelihood && !needs_tokens();  // edges, by all positions
   const bool together = shared && narrow && sweep.edges->spread <= kWidestEdges && !sweep.edges->forbidden;
   const bool grouped = shared && !narrow && n_states() >= kGroupStates;
@@ -233,14 +256,14 @@ void ChainProblem::run_block(size_t index, Lane& lane) {
     done = together ? run_together(block, k, lane) : grouped ? run_grouped(block, k, lane) : 0;
     for (; done == 0; ++done) run_one(block.sequences[k], lane);
   }
-  blocks_.gather(block, lane.node.data(), lane.entries.data(), sweep.sums.data());
+  blocks_->gather(block, lane.node.data(), lane.entries.data(), sweep.sums.data());
 }
 
 // One sweep over the corpus at `weights`; gradient [n_features] is less `less`, if that is not null.
 void ChainProblem::sweep(Mode mode, const double* weights, const double* less, double* gradient,
                          double* per_sequence, Watch& watch) {
   Sweep& sweep = *sweep_;
-  const FieldLayout& field = blocks_.field();
+  const FieldLayout& field = blocks_->field();
   const int64_t S = n_states(), P = field.P();
   sweep.mode = mode, sweep.weights = weights, sweep.per_sequence = per_sequence;
   std::fill_n(per_sequence, n_sequences(), 0.0);
@@ -251,15 +274,15 @@ void ChainProblem::sweep(Mode mode, const double* weights, const double* less, d
   sweep.set_pairs(pairs, S, P);
   sweep.lanes.resize(std::max<size_t>(sweep.lanes.size(), n_threads_));
   for_each_task(
-      n_threads_, blocks_.blocks().size(),
+      n_threads_, blocks_->blocks().size(),
       [&](size_t block, int thread) {
         std::unique_ptr<Lane>& lane = sweep.lanes[thread];
-        if (!lane) lane = std::make_unique<Lane>(blocks_);
+        if (!lane) lane = std::make_unique<Lane>(*blocks_);
         run_block(block, *lane);
       },
       &watch);
   for_each_task(n_threads_, field.n_pieces(), [&](size_t piece, int) {
-    blocks_.merge(piece, sweep.sums.data());
+    blocks_->merge(piece, sweep.sums.data());
     field.collect(piece, sweep.sums.data(), less, gradient);
   });
   const auto total = [&](int x, int y) {
@@ -276,12 +299,49 @@ void ChainProblem::sweep(Mode mode, const double* weights, const double* less, d
 double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch) {
   std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
   double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
+  make_blocks();
   sweep(fused_ ? Mode::likelihood : Mode::loss, weights, fused_ ? empirical_.data() : nullptr, gradient,
         values, watch);
+  return total(weights, values);
+}
+
+// The sum of the sequences' values, less the gold part of the likelihood.
+double ChainProblem::total(const double* weights, const double* values) const {
   CompensatedSum value;  // the terms are large: their rounding errors would hide small steps
   for (int64_t i = 0; i < n_sequences(); ++i) value.add(fused_ ? weight_of(i) * values[i] : values[i]);
   if (fused_) value.add(-dot(weights, empirical_.data(), n_features(), n_threads_));
   return value.total();
+}
+
+double ChainProblem::value(const double* weights, Watch& watch) {
+  constexpr int64_t kTaskSequences = 64;
+  const TrainingLayout& layout = this->layout();
+  LaidOutWeights laid_out(layout, LaidOutWeights::Memory::in_place);
+  laid_out.set(weights);
+  std::vector<double> values(n_sequences(), 0.0);
+  for_each_task(
+      n_threads_, static_cast<size_t>((n_sequences() + kTaskSequences - 1) / kTaskSequences),
+      [&](size_t task, int) {
+        SequenceOracle oracle(layout);
+        PairSums pairs(fused_ ? 0 : layout.n_pairs());
+        Buffer node, entries;
+        const int64_t begin = static_cast<int64_t>(task) * kTaskSequences;
+        for (int64_t i = begin; i < std::min(begin + kTaskSequences, n_sequences()); ++i) {
+          const int32_t* gold = fused_ ? nullptr : gold_.data() + offsets_[i];
+          const Chain chain = oracle.chain(i, laid_out.view(), 1, laid_out.edges(), gold, allowed(i));
+          if (fused_) {
+            values[i] = oracle.log_partition(chain);
+            continue;
+          }
+          node.reserve(static_cast<size_t>(chain.T * layout.P()));
+          entries.reserve(static_cast<size_t>(layout.n_entries(i)));
+          std::fill_n(entries.data(), layout.n_entries(i), 0.0);
+          pairs.entries = entries.data();
+          values[i] = oracle.loss(objective_, chain, weight_of(i), node.data(), pairs);
+        }
+      },
+      &watch);
+  return total(weights, values.data());
 }
 
 }  // namespace fieldcraft

@@ -11,6 +11,9 @@
 // The corpus is cut once into blocks (block_layout.hpp). An evaluation has three phases, each of which any
 // number of threads share: the weights are put into the field; each block is scored, its gradients of nodes
 // computed and summed by column; the blocks' sums are added up. No sum depends on the number of threads.
+//
+// Stochastic and dual optimisers go from sequence to sequence, for which there is another layout
+// (training_layout.hpp); they need values more often than gradients, and blocks only for these.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +35,8 @@ struct ProblemUses {
 
 class ChainProblem {
  public:
-  // gold [tokens] states; weights [N] or null. The arrays of `tokens` must outlive the problem only if the
-  // features look at edges; else they may go after construction.
+  // gold [tokens] states; weights [N] or null. The arrays of features and tokens must outlive the problem if
+  // needs_arrays(); else they may go after construction.
   ChainProblem(const FeatureColumns& features, int n_states, const EncodedTokens& tokens, const int32_t* gold,
                const double* sequence_weights, int n_threads, ProblemUses uses);
   ~ChainProblem();
@@ -51,22 +54,27 @@ class ChainProblem {
   // One evaluation at a time; what an interrupted one leaves in the arrays means nothing.
   double evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch);
 
-  bool needs_tokens() const { return !blocks_.field().edges().empty(); }
-  int64_t n_features() const { return blocks_.field().n_features(); }
-  int n_states() const { return blocks_.field().S(); }
-  int64_t n_tokens() const { return blocks_.n_tokens(); }
-  int64_t n_sequences() const { return blocks_.n_sequences(); }
+  // The same without the gradient, for problems that are made `by_sequence`.
+  double value(const double* weights, Watch& watch);
+
+  bool needs_tokens() const { return looks_at_edges_; }
+  bool needs_arrays() const { return looks_at_edges_ || by_sequence_; }
+  int64_t n_features() const { return features_.n_features; }
+  int n_states() const { return n_states_; }
+  int64_t n_tokens() const { return offsets_.back(); }
+  int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   const std::vector<double>& empirical() const { return empirical_; }
   const TrainingLayout& layout() const;  // throws unless made for it
   const Objective& objective() const { return objective_; }
   const uint8_t* allowed(int64_t i) const {  // [T, S], or null
-    return objective_.allowed.empty() ? nullptr : objective_.allowed.data() + blocks_.first(i) * n_states();
+    return objective_.allowed.empty() ? nullptr : objective_.allowed.data() + offsets_[i] * n_states();
   }
   double weight_of(int64_t sequence) const {
     return sequence_weights_.empty() ? 1.0 : sequence_weights_[sequence];
   }
   size_t bytes() const {  // between calls
-    return blocks_.bytes() + (by_sequence_ ? by_sequence_->bytes() : 0) + empirical_.size() * 8;
+    return (blocks_ ? blocks_->bytes() : 0) + (by_sequence_ ? by_sequence_->bytes() : 0) +
+           empirical_.size() * 8;
   }
   // Memory that matrices of label pairs take during an evaluation.
   static size_t matrix_bytes(int64_t S);
@@ -76,6 +84,9 @@ class ChainProblem {
   struct Sweep;  // shared by the threads of an evaluation
   enum class Mode { likelihood, loss, gold };
 
+  void make_blocks();
+  void number_labels();
+  double total(const double* weights, const double* values) const;
   void sweep(Mode mode, const double* weights, const double* less, double* gradient, double* per_sequence,
              Watch& watch);
   void run_block(size_t block, Lane& lane);
@@ -85,14 +96,19 @@ class ChainProblem {
   SequencePass::Fill scores_of(const BlockSequence& sequence, const Lane& lane) const;
   void take(const BlockSequence& sequence, const double* gradients, Lane& lane) const;
 
-  BlockLayout blocks_;
+  const FeatureColumns features_;
+  const EncodedTokens tokens_;
+  const int n_states_, n_threads_;
+  const bool keep_order_;
+  bool looks_at_edges_;
+  std::vector<int64_t> offsets_;
+  std::optional<BlockLayout> blocks_;
   std::optional<TrainingLayout> by_sequence_;
-  int n_threads_;
   std::vector<double> sequence_weights_;  // empty: all 1
   std::vector<double> empirical_;
-  Objective objective_, numbered_;  // as given; with the labels of the field
-  std::vector<int32_t> gold_;       // with the labels of the field; of use()
-  bool fused_ = true;               // the likelihood, with the gold part in empirical_
+  Objective objective_, numbered_;             // as given; with the labels of the field
+  std::vector<int32_t> gold_, numbered_gold_;  // of use()
+  bool fused_ = true;                          // the likelihood, with the gold part in empirical_
   std::unique_ptr<Sweep> sweep_;
 };
 

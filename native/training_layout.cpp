@@ -229,6 +229,36 @@ void TrainingLayout::gather(const double* field, double* values) const {
 
 // -- gradients ---------------------------------------------------------------------------------------
 
+void TrainingLayout::count(const int32_t* gold, const double* weights, double* counts) const {
+  constexpr int64_t kAhead = 32;  // entries between a prefetch and its use
+  const TokenRows d = rows_.view();
+  const int64_t last_dense = d.dense_ptr[n_tokens()];
+  Buffer dense = Buffer::zeros(dense_size());
+  std::fill_n(counts, n_features_, 0.0);
+  const ObservedEdges observed = edges_.observed();
+  for (int64_t i = 0; i < n_sequences(); ++i)
+    for (int64_t token = first(i); token < first(i + 1); ++token) {
+      const double weight = weights == nullptr ? 1.0 : weights[i];
+      const int32_t y = gold[token];
+      for (int64_t k = d.dense_ptr[token]; k < d.dense_ptr[token + 1]; ++k) {
+        if (k + kAhead < last_dense)
+          __builtin_prefetch(dense.data() + static_cast<size_t>(d.dense[k + kAhead]) * P_ + y, 1);
+        dense[static_cast<size_t>(d.dense[k]) * P_ + y] += weight * (d.valued ? d.dense_values[k] : 1.0);
+      }
+      for (int64_t k = d.sparse_ptr[token]; k < d.sparse_ptr[token + 1]; ++k)
+        if (static_cast<int32_t>(rows_.label(k)) == y)
+          counts[rows_.feature(k)] += weight * (d.valued ? d.sparse_values[k] : 1.0);
+      if (token == first(i)) continue;
+      const int64_t pair = gold[token - 1] * P_ + y;
+      dense[pairs_at() + pair] += weight;
+      if (needs_tokens())
+        observed.each_entry(token, [&](int64_t at, uint32_t f, double value) {
+          if (at == pair) counts[f] += weight * value;
+        });
+    }
+  collect(dense.data(), counts);
+}
+
 void TrainingLayout::apply(int64_t i, const double* change, const Factors& factors, int owner, double* dense,
                            double* each) const {
   const bool all = owner == kAllOwners;

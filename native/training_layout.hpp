@@ -61,6 +61,8 @@ class TrainingLayout final : public ScoringLayout {
   void score(int64_t i, const WeightView& weights, double* node) const {
     ScoringLayout::score({rows_.view(), first(i), first(i + 1)}, weights, node);
   }
+  // counts [n_features] <- the sums of weights [N] (null: 1) * features of the labellings gold [tokens].
+  void count(const int32_t* gold, const double* weights, double* counts) const;
   // Adds factors * change [T, P] of a sequence to the weights of one owner, or of all.
   void apply(int64_t i, const double* change, const Factors& factors, int owner, double* dense,
              double* each) const;

@@ -8,10 +8,11 @@
 
 namespace fieldcraft::bind {
 
-// Keeps the arrays of its tokens alive only if they are read after construction.
+// Keeps the arrays of its features and tokens alive only if they are read after construction.
 struct BoundProblem {
   ChainProblem problem;
-  std::optional<Tokens> kept;
+  std::optional<Tokens> tokens;
+  std::optional<Columns> columns;
 };
 
 }  // namespace fieldcraft::bind

@@ -57,9 +57,10 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
   BoundProblem* bound = unlocked([&] {
     return new BoundProblem{
         {features, n_states, encoded, labels.data(), weights, n_jobs, {by_sequence, keep_order}},
+        std::nullopt,
         std::nullopt};
   });
-  if (bound->problem.needs_tokens()) bound->kept = tokens;
+  if (bound->problem.needs_arrays()) bound->tokens = tokens, bound->columns = columns;
   return bound;
 }
 
@@ -73,6 +74,12 @@ double py_evaluate(BoundProblem& bound, In1<double> weights, Mut1<double> gradie
   return watched([&](Watch& watch) {
     return problem.evaluate(weights.data(), gradient.data(), log_z ? log_z->data() : nullptr, watch);
   });
+}
+
+double py_value(BoundProblem& bound, In1<double> weights) {
+  const size_t n = static_cast<size_t>(bound.problem.n_features());
+  require(weights.shape(0) == n, "weights must have ", n, " entries, got ", weights.shape(0));
+  return watched([&](Watch& watch) { return bound.problem.value(weights.data(), watch); });
 }
 
 PerWeight per_weight(const In1<double>& given, size_t n) {
@@ -235,6 +242,7 @@ void bind_training(nb::module_& m) {
       .def("use", &py_use, "name"_a, "gold"_a, "cost"_a.none(), "label_weights"_a.none(), "allowed"_a.none())
       .def("expect", &py_expect, "counts"_a)
       .def("evaluate", &py_evaluate, "weights"_a, "gradient"_a, "per_sequence"_a.none())
+      .def("value", &py_value, "weights"_a)
       .def_prop_ro("n_features", [](const BoundProblem& b) { return b.problem.n_features(); })
       .def_prop_ro("n_sequences", [](const BoundProblem& b) { return b.problem.n_sequences(); })
       .def_prop_ro("bytes", [](const BoundProblem& b) { return b.problem.bytes(); })

@@ -44,6 +44,15 @@ class NativeChain(Penalised):
     def loss(self, weights: Floats, gradient: Floats) -> float:
         return float(self._native.evaluate(weights, gradient, None))
 
+    def value(self, weights: Floats) -> float:
+        if not self.by_sequence or self._reduce is not None:
+            return super().value(weights)
+        value, slope = float(self._native.value(weights)), np.zeros_like(weights)
+        self.refuse_overflow(value, weights)
+        if self._quadratic is not None:
+            value += _core.gaussian(weights, *self._quadratic, slope, self.n_jobs)
+        return value if self._smooth is None else value + self._smooth(weights, slope)
+
     def losses(self, weights: Floats) -> Floats:
         each = np.empty(self.n_sequences)
         self._native.evaluate(weights, np.empty(self.n_variables), each)

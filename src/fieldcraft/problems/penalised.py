@@ -99,15 +99,23 @@ class Penalised:
             gradient[~self.mask] = 0.0
         return float(value)
 
+    def value(self, weights: Floats) -> float:
+        """f(w) alone, which is cheaper where the problem can compute it by itself."""
+        return self.value_and_gradient(weights, np.empty_like(weights))
+
     def reduced_loss(self, weights: Floats, gradient: Floats) -> float:
         """``loss`` over all processes; an error where the first one is not finite."""
         value = self.loss(weights, gradient)
-        if not (self._finite or math.isfinite(value)):
-            raise self.overflow(weights)
-        self._finite = True  # from here on a search that went too far turns back by itself
+        self.refuse_overflow(value, weights)
         if self._reduce is not None:
             value, gradient[:] = self._reduce(value, gradient)
         return value
+
+    def refuse_overflow(self, value: float, weights: Floats) -> None:
+        """An error where the first value is not finite; later a search that went too far turns back."""
+        if not (self._finite or math.isfinite(value)):
+            raise self.overflow(weights)
+        self._finite = True
 
     def l1_value(self, weights: Floats) -> float:
         """The absolute-value part of the penalty."""

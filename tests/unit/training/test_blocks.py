@@ -1,0 +1,121 @@
+"""Evaluations in blocks: every width of rows, shared columns, long sequences, values without a gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fieldcraft import _core
+from fieldcraft.design import Design, native_columns, native_tokens
+from fieldcraft.problems import crew
+from unit.training.corpora import Floats, design_of, draw, fused, plain, same
+from unit.training.test_fused import agree, functional
+
+
+@pytest.mark.parametrize("n_labels", [31, 33, 40, 41, 48, 49, 56])
+def test_every_width_of_rows(n_labels: int) -> None:
+    """Up to 48 labels have kernels of their own width, others do not; labels of rare features come last."""
+    rng = np.random.default_rng(n_labels)
+    X, y = draw(rng, n_labels, [40, 3, 3, 7, 1, 25], n_names=30, per_token=6, values=n_labels % 2 == 0)
+    design = design_of(X, y, n_labels)
+    weights = rng.normal(size=len(design.index))
+    found = fused(design, n_labels, weights)
+    agree(found, functional(design, n_labels, weights))
+    agree(found, plain(design, n_labels, weights))
+
+
+def _with_twins(rng: np.random.Generator, *, values: bool) -> list[Any]:
+    """Attributes a, b and c always come together, c twice at times, and d in all places but one."""
+    X: list[Any] = []
+    for length in (6, 4, 9, 1):
+        tokens: list[Any] = []
+        for _ in range(length):
+            names = ["a", "b", "c", "d"] if rng.random() < 0.5 else ["x"]
+            if values:
+                value = float(rng.normal())
+                tokens.append({name: value if name != "c" else value + 1 for name in names})
+            else:
+                tokens.append([*names, "c"] if rng.random() < 0.3 else names)
+        X.append(tokens)
+    X[0][0] = {"d": 2.0} if values else ["d", "x"]
+    return X
+
+
+@pytest.mark.parametrize("values", [False, True])
+@pytest.mark.parametrize("n_labels", [2, 9, 17])
+@pytest.mark.parametrize("min_count", [1, 3])
+def test_columns_that_are_equal_or_nearly_so(n_labels: int, min_count: int, *, values: bool) -> None:
+    """Equal columns share a sum; one that differs in one value, one place or one repetition does not."""
+    rng = np.random.default_rng(n_labels)
+    X = _with_twins(rng, values=values)
+    y = [[f"L{rng.integers(n_labels):03d}" for _ in tokens] for tokens in X]
+    design = design_of(X, y, n_labels, min_count=min_count)
+    weights = rng.normal(size=len(design.index))
+    agree(fused(design, n_labels, weights), plain(design, n_labels, weights))
+
+
+@pytest.mark.parametrize("edges", [False, True])
+def test_a_sequence_longer_than_sixteen_bits_count(*, edges: bool) -> None:
+    rng = np.random.default_rng(3)
+    X, y = draw(rng, 3, [70_000, 5], n_names=9, per_token=2, edges=edges)
+    design = design_of(X, y, 3, edges=edges)
+    weights = rng.normal(size=len(design.index))
+    expected = functional(design, 3, weights)
+    agree(fused(design, 3, weights), expected, rel=1e-9, abs=1e-7)
+
+
+def test_threads_share_many_blocks_to_the_last_bit() -> None:
+    rng = np.random.default_rng(4)
+    X, y = draw(rng, 5, rng.integers(0, 60, size=1500), n_names=3000, per_token=8)
+    design = design_of(X, y, 5)
+    weights = rng.normal(size=len(design.index))
+    once = fused(design, 5, weights)
+    agree(once, functional(design, 5, weights), abs=1e-8)
+    for n_jobs in (2, 3, 7, 16, 24):
+        with crew(n_jobs):
+            again = fused(design, 5, weights, n_jobs=n_jobs)
+        assert again.value == once.value
+        assert np.array_equal(again.gradient, once.gradient)
+
+
+@pytest.mark.parametrize("size", [100.0, 160.0, 400.0, 2000.0])
+def test_scores_beyond_the_range_of_the_quick_way(size: float) -> None:
+    rng = np.random.default_rng(5)
+    X, y = draw(rng, 4, [5, 9, 2, 1], n_names=5)
+    design = design_of(X, y, 4)
+    weights = rng.normal(size=len(design.index)) * size
+    agree(fused(design, 4, weights), plain(design, 4, weights), abs=1e-8)
+
+
+def _problem(design: Design, n_labels: int, weights: Floats | None, *, by_sequence: bool) -> Any:
+    columns, tokens = native_columns(design.index), native_tokens(design.encoded)
+    return _core.chain_problem(columns, n_labels, tokens, design.gold, weights, 2, by_sequence)
+
+
+@pytest.mark.parametrize("edges", [False, True])
+def test_values_without_a_gradient(*, edges: bool) -> None:
+    rng = np.random.default_rng(6)
+    X, y = draw(rng, 7, rng.integers(0, 12, size=200), values=True, edges=edges)
+    design = design_of(X, y, 7, edges=edges)
+    each = rng.gamma(2.0, size=len(X))
+    weights = rng.normal(size=len(design.index))
+    problem = _problem(design, 7, each, by_sequence=True)
+    expected = plain(design, 7, weights, sequence_weights=each)
+    assert problem.value(weights) == pytest.approx(expected.value, rel=1e-10)
+    gradient = np.empty(len(weights))
+    assert problem.evaluate(weights, gradient, None) == pytest.approx(expected.value, rel=1e-10)
+    same(gradient, expected.gradient)
+    same(problem.empirical, _problem(design, 7, each, by_sequence=False).empirical)
+    problem.use("softmax_margin", design.gold, 1.0 - np.eye(7), None, None)
+    value = problem.value(weights)
+    assert value == pytest.approx(problem.evaluate(weights, gradient, None), rel=1e-12)
+    assert value > expected.value
+
+
+def test_a_problem_for_evaluations_has_no_values_alone() -> None:
+    design = design_of(*draw(np.random.default_rng(7), 2, [4, 3]), 2)
+    problem = _problem(design, 2, None, by_sequence=False)
+    with pytest.raises(ValueError, match="made for evaluations of the whole corpus"):
+        problem.value(np.zeros(len(design.index)))
