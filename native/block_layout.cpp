@@ -42,50 +42,58 @@ class BlockLayout::Encoder {
     fill_scores(block);
     sort_columns(block);
     fill_lists(block);
-    for (const uint32_t c : touched_) n_[c] = 0;
+    for (const Touched& c : touched_) n_[c.column] = 0;
   }
 
  private:
-  // visit(place, i) for the attributes of a token that have a column
-  template <class Visit>
-  void each(int64_t token, const Visit& visit) const {
-    const int64_t end = tokens_.token_ptr[token + 1];
-    for (int64_t i = tokens_.token_ptr[token]; i < end; ++i) {
-      if (i + kAhead < n_occurrences_) field_.prefetch(tokens_.attributes[i + kAhead]);
-      const FieldLayout::Place& place = field_.place(tokens_.attributes[i]);
-      if (place.column != FieldLayout::kNoColumn) visit(place, i);
-    }
-  }
+  using Place = FieldLayout::Place;
+  struct Occurrence {
+    Place place;
+    int64_t i;  // in the corpus
+  };
+
   // visit(token of the corpus, token of the block), in the block's order
   template <class Visit>
   void each_token(const Block& block, const Visit& visit) const {
     for (const BlockSequence& s : block.sequences)
       for (int64_t t = 0; t < s.T; ++t) visit(of_.first(s.number) + t, s.first + t);
   }
+  // visit(place, i) for the occurrences of a token of the block
+  template <class Visit>
+  void each(int64_t t, const Visit& visit) const {
+    for (size_t k = begin_[t]; k < begin_[t + 1]; ++k) visit(occurrences_[k].place, occurrences_[k].i);
+  }
   double value(int64_t i) const { return of_.valued_ ? tokens_.values[i] : 1.0; }
   uint32_t n_scalars(uint32_t column) const { return field_.at(column + 1) - field_.at(column); }
-  bool is_row(const FieldLayout::Place& place) const { return place.kind < n_classes_; }
+  bool is_row(const Place& place) const { return place.kind < n_classes_; }
+  void touch(uint32_t column, uint32_t kind) {
+    if (n_[column]++ == 0) touched_.push_back({column, kind});
+  }
 
-  // How often each column occurs, and how many of each class a token has.
+  // The block's occurrences, how often each column occurs, and how many of each class a token has.
   void count(const Block& block) {
-    const int C = field_.n_classes();
+    const uint32_t C = n_classes_;
     counts_.assign(static_cast<size_t>(block.n_tokens) * (C + 1), 0);
-    corpus_token_.resize(block.n_tokens);
-    touched_.clear();
+    occurrences_.clear(), touched_.clear(), begin_.assign(1, 0);
     each_token(block, [&](int64_t token, int64_t t) {
-      corpus_token_[t] = token;
       uint32_t* counts = &counts_[t * (C + 1)];
-      each(token, [&](const FieldLayout::Place& place, int64_t) {
-        if (n_[place.column]++ == 0) touched_.push_back(place.column);
+      const int64_t end = tokens_.token_ptr[token + 1];
+      for (int64_t i = tokens_.token_ptr[token]; i < end; ++i) {
+        if (i + kAhead < n_occurrences_) field_.prefetch(tokens_.attributes[i + kAhead]);
+        const Place& place = field_.place(tokens_.attributes[i]);
+        if (place.column == FieldLayout::kNoColumn) continue;
+        occurrences_.push_back({place, i});
+        touch(place.column, place.kind);
         counts[place.kind] += place.n;
-      });
+      }
+      begin_.push_back(occurrences_.size());
     });
     const EdgeEntries& edges = field_.edges();
     if (edges.empty()) return;
     each_token(block, [&](int64_t token, int64_t) {
       for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i)
         if (const int32_t e = edges.features.id[tokens_.attributes[i]]; e >= 0)
-          if (n_[field_.first_edge() + e]++ == 0) touched_.push_back(field_.first_edge() + e);
+          touch(field_.first_edge() + e, C + 1);
     });
   }
 
@@ -128,7 +136,7 @@ class BlockLayout::Encoder {
     int64_t next_scalar = 0;
     for (const uint32_t t : block.order) {
       token_scalars_.clear();
-      each(corpus_token_[t], [&](const FieldLayout::Place& place, int64_t i) {
+      each(t, [&](const Place& place, int64_t i) {
         if (is_row(place)) {
           if (of_.valued_) block.row_values[next[place.kind]] = tokens_.values[i];
           block.rows[next[place.kind]++] = place.at / 4;
@@ -162,11 +170,11 @@ class BlockLayout::Encoder {
   void sort_columns(Block& block) {
     constexpr uint32_t kLengths = 64;
     const int C = field_.n_classes(), kinds = C + 2;
-    const auto bucket = [&](uint32_t c) {
-      return static_cast<uint32_t>(field_.class_of(c)) * kLengths + kLengths - std::min(n_[c], kLengths);
+    const auto bucket = [&](const Touched& c) {
+      return c.kind * kLengths + kLengths - std::min(n_[c.column], kLengths);
     };
     std::vector<uint32_t> begin(kinds * kLengths + 1, 0);
-    for (const uint32_t c : touched_) ++begin[bucket(c) + 1];
+    for (const Touched& c : touched_) ++begin[bucket(c) + 1];
     for (int kind = 0; kind < kinds; ++kind) {
       const auto of_kind = begin.begin() + kind * kLengths + 1;
       const uint32_t n = std::accumulate(of_kind, of_kind + kLengths, 0u);
@@ -174,7 +182,7 @@ class BlockLayout::Encoder {
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     block.columns.resize(touched_.size());
-    for (const uint32_t c : touched_) block.columns[begin[bucket(c)]++] = c;
+    for (const Touched& c : touched_) block.columns[begin[bucket(c)]++] = c.column;
     block.length.reserve(touched_.size());
     uint32_t at = 0;
     for (const uint32_t c : block.columns) {
@@ -199,8 +207,8 @@ class BlockLayout::Encoder {
     if (n > 0xffffffffull) throw std::length_error("a sequence has more than 2^32 attributes");
     wide ? block.wide_list.resize(n) : block.list.resize(n);
     if (of_.valued_) block.list_values.resize(n);
-    each_token(block, [&](int64_t token, int64_t t) {
-      each(token, [&](const FieldLayout::Place& place, int64_t i) {
+    for (int64_t t = 0; t < block.n_tokens; ++t)
+      each(t, [&](const Place& place, int64_t i) {
         const uint32_t at = n_[place.column]++;
         if (wide)
           block.wide_list[at] = static_cast<uint32_t>(t);
@@ -208,7 +216,6 @@ class BlockLayout::Encoder {
           block.list[at] = static_cast<uint16_t>(t);
         if (of_.valued_) block.list_values[at] = tokens_.values[i];
       });
-    });
     if (block.n_edges > 0) fill_entries(block);
   }
 
@@ -238,8 +245,13 @@ class BlockLayout::Encoder {
   int64_t n_occurrences_;
   const uint32_t n_classes_ = static_cast<uint32_t>(field_.n_classes());
   std::vector<uint32_t> n_;  // [columns] occurrences in the block, then places in its lists
-  std::vector<uint32_t> touched_, counts_;
-  std::vector<int64_t> corpus_token_;
+  struct Touched {
+    uint32_t column, kind;
+  };
+  std::vector<Touched> touched_;
+  std::vector<uint32_t> counts_;  // [tokens, classes and scalars]
+  std::vector<Occurrence> occurrences_;
+  std::vector<size_t> begin_;  // [tokens + 1] in them
   std::vector<std::pair<uint64_t, uint32_t>> keys_;
   std::vector<Scalar> token_scalars_;
 };

@@ -17,6 +17,21 @@ constexpr int kFewWidths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 512, 20
 
 int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
 
+// A stable sort. Most attributes are rare: those are counted, not compared.
+void by_falling_frequency(const std::vector<int64_t>& frequency, std::vector<uint32_t>& attributes) {
+  constexpr int64_t kRare = 1024;
+  const auto rank = [&](uint32_t a) { return kRare - std::min(frequency[a], kRare); };  // 0: not rare
+  std::vector<size_t> begin(kRare + 2, 0);
+  for (const uint32_t a : attributes) ++begin[rank(a) + 1];
+  const auto frequent = static_cast<int64_t>(begin[1]);
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<uint32_t> sorted(attributes.size());
+  for (const uint32_t a : attributes) sorted[begin[rank(a)]++] = a;
+  std::stable_sort(sorted.begin(), sorted.begin() + frequent,
+                   [&](uint32_t a, uint32_t b) { return frequency[a] > frequency[b]; });
+  attributes = std::move(sorted);
+}
+
 }  // namespace
 
 // Attributes that share a column, by the first of them.
@@ -111,13 +126,13 @@ void FieldLayout::place_nodes(const FeatureColumns& f, const Groups& groups) {
   places_.assign(n_attributes, {kNoColumn, 0, 0, 0, 0});
   features_end_.assign(1, 0);
   at_.assign(1, 0);
+  feature_.reserve(groups.features.ids.size()), slot_.reserve(groups.features.ids.size());
   std::vector<uint32_t> slot_of(S_);
   std::vector<int> scalars;
   uint64_t at = 0;
   for (int c = 0; c <= n_classes_; ++c) {
     first_[c] = n_columns();
-    std::stable_sort(members[c].begin(), members[c].end(),
-                     [&](uint32_t a, uint32_t b) { return groups.frequency[a] > groups.frequency[b]; });
+    by_falling_frequency(groups.frequency, members[c]);
     for (const uint32_t g : members[c]) {
       scalars.clear();
       if (c == n_classes_) {  // slots in the order of the labels
