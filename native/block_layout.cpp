@@ -4,6 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "block_encoder.hpp"
 #include "parallel.hpp"
 
 namespace fieldcraft {
@@ -15,8 +16,6 @@ constexpr double kParts[] = {0.62, 0.28, 0.10};
 constexpr int64_t kBlocksPerPart = 16;
 constexpr int64_t kBlockBytes = 2 << 20, kLeastTokens = 512, kMostTokens = 32768;
 constexpr int64_t kPairBytes = 64 << 20;  // of all blocks' sums of label pairs
-constexpr int64_t kNarrowTokens = 65536;
-constexpr int64_t kAhead = 16;  // attributes between a prefetch and its use
 
 }  // namespace
 
@@ -28,234 +27,6 @@ size_t Block::bytes() const {
          sizeof(BlockSequence) * sequences.size();
 }
 
-// One thread's memory for the blocks that it encodes.
-class BlockLayout::Encoder {
- public:
-  Encoder(const BlockLayout& layout, const EncodedTokens& tokens)
-      : of_(layout), field_(layout.field_), tokens_(tokens), n_(field_.n_columns(), 0) {
-    n_occurrences_ = tokens.token_ptr[tokens.offsets[tokens.n_sequences]];
-  }
-
-  void encode(Block& block) {
-    count(block);
-    sort_tokens(block);
-    fill_scores(block);
-    sort_columns(block);
-    fill_lists(block);
-    for (const Touched& c : touched_) n_[c.column] = 0;
-  }
-
- private:
-  using Place = FieldLayout::Place;
-  struct Occurrence {
-    Place place;
-    int64_t i;  // in the corpus
-  };
-
-  // visit(token of the corpus, token of the block), in the block's order
-  template <class Visit>
-  void each_token(const Block& block, const Visit& visit) const {
-    for (const BlockSequence& s : block.sequences)
-      for (int64_t t = 0; t < s.T; ++t) visit(of_.first(s.number) + t, s.first + t);
-  }
-  // visit(place, i) for the occurrences of a token of the block
-  template <class Visit>
-  void each(int64_t t, const Visit& visit) const {
-    for (size_t k = begin_[t]; k < begin_[t + 1]; ++k) visit(occurrences_[k].place, occurrences_[k].i);
-  }
-  double value(int64_t i) const { return of_.valued_ ? tokens_.values[i] : 1.0; }
-  uint32_t n_scalars(uint32_t column) const { return field_.at(column + 1) - field_.at(column); }
-  bool is_row(const Place& place) const { return place.kind < n_classes_; }
-  void touch(uint32_t column, uint32_t kind) {
-    if (n_[column]++ == 0) touched_.push_back({column, kind});
-  }
-
-  // The block's occurrences, how often each column occurs, and how many of each class a token has.
-  void count(const Block& block) {
-    const uint32_t C = n_classes_;
-    counts_.assign(static_cast<size_t>(block.n_tokens) * (C + 1), 0);
-    occurrences_.clear(), touched_.clear(), begin_.assign(1, 0);
-    each_token(block, [&](int64_t token, int64_t t) {
-      uint32_t* counts = &counts_[t * (C + 1)];
-      const int64_t end = tokens_.token_ptr[token + 1];
-      for (int64_t i = tokens_.token_ptr[token]; i < end; ++i) {
-        if (i + kAhead < n_occurrences_) field_.prefetch(tokens_.attributes[i + kAhead]);
-        const Place& place = field_.place(tokens_.attributes[i]);
-        if (place.column == FieldLayout::kNoColumn) continue;
-        occurrences_.push_back({place, i});
-        touch(place.column, place.kind);
-        counts[place.kind] += place.n;
-      }
-      begin_.push_back(occurrences_.size());
-    });
-    const EdgeEntries& edges = field_.edges();
-    if (edges.empty()) return;
-    each_token(block, [&](int64_t token, int64_t) {
-      for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i)
-        if (const int32_t e = edges.features.id[tokens_.attributes[i]]; e >= 0)
-          touch(field_.first_edge() + e, C + 1);
-    });
-  }
-
-  // Tokens with as many rows of each class follow one another.
-  void sort_tokens(Block& block) {
-    const int C = field_.n_classes();
-    const int bits = 64 / (C + 1) > 8 ? 8 : 64 / (C + 1);
-    keys_.resize(block.n_tokens);
-    for (int64_t t = 0; t < block.n_tokens; ++t) {
-      uint64_t key = 0;
-      for (int c = 0; c <= C; ++c)
-        key = key << bits | std::min<uint64_t>(counts_[t * (C + 1) + c], (1u << bits) - 1);
-      keys_[t] = {key, static_cast<uint32_t>(t)};
-    }
-    std::sort(keys_.begin(), keys_.end());
-    block.order.resize(block.n_tokens);
-    for (int64_t k = 0; k < block.n_tokens; ++k) {
-      const uint32_t t = block.order[k] = keys_[k].second;
-      const uint32_t* counts = &counts_[static_cast<size_t>(t) * (C + 1)];
-      if (k == 0 || !std::equal(counts, counts + C + 1, block.runs.end() - (C + 1))) {
-        block.runs.push_back(0);
-        block.runs.insert(block.runs.end(), counts, counts + C + 1);
-      }
-      ++*(block.runs.end() - (C + 2));
-    }
-  }
-
-  void fill_scores(Block& block) {
-    const int C = field_.n_classes();
-    std::vector<int64_t> total(C + 1, 0);
-    for (size_t k = 0; k < counts_.size(); ++k) total[k % (C + 1)] += counts_[k];
-    block.rows_at.assign(C, 0);
-    int64_t at = 0;
-    for (int c = 0; c < C; ++c) block.rows_at[c] = at, at += total[c] + kRowsAhead;
-    block.rows.assign(at, 0);
-    const int64_t words = of_.wide_ ? 2 : 1;
-    block.scalars.assign((total[C] + kRowsAhead) * words, 0);
-    if (of_.valued_) block.row_values.assign(at, 0.0), block.scalar_values.assign(total[C] + kRowsAhead, 0.0);
-    std::vector<int64_t> next = block.rows_at;
-    int64_t next_scalar = 0;
-    for (const uint32_t t : block.order) {
-      token_scalars_.clear();
-      each(t, [&](const Place& place, int64_t i) {
-        if (is_row(place)) {
-          if (of_.valued_) block.row_values[next[place.kind]] = tokens_.values[i];
-          block.rows[next[place.kind]++] = place.at / 4;
-        } else if (place.n == 1) {
-          token_scalars_.push_back({place.label, place.at - field_.scalars_at(), value(i)});
-        } else {
-          for (uint32_t slot = place.at; slot < place.at + place.n; ++slot)
-            token_scalars_.push_back({field_.label_at(slot), slot - field_.scalars_at(), value(i)});
-        }
-      });
-      add_scalars(block, next_scalar);
-    }
-  }
-
-  // Those of one label follow one another.
-  void add_scalars(Block& block, int64_t& at) {
-    const auto by_label = [](const Scalar& a, const Scalar& b) { return a.label < b.label; };
-    if (!std::is_sorted(token_scalars_.begin(), token_scalars_.end(), by_label))
-      std::stable_sort(token_scalars_.begin(), token_scalars_.end(), by_label);
-    for (const Scalar& s : token_scalars_) {
-      if (of_.wide_)
-        Entry<true>::set(block.scalars.data(), at, s.number, s.label);
-      else
-        Entry<false>::set(block.scalars.data(), at, s.number, s.label);
-      if (of_.valued_) block.scalar_values[at] = s.value;
-      ++at;
-    }
-  }
-
-  // By class, and within a class by falling length; n_ becomes where a column's list begins.
-  void sort_columns(Block& block) {
-    constexpr uint32_t kLengths = 64;
-    const int C = field_.n_classes(), kinds = C + 2;
-    const auto bucket = [&](const Touched& c) {
-      return c.kind * kLengths + kLengths - std::min(n_[c.column], kLengths);
-    };
-    std::vector<uint32_t> begin(kinds * kLengths + 1, 0);
-    for (const Touched& c : touched_) ++begin[bucket(c) + 1];
-    for (int kind = 0; kind < kinds; ++kind) {
-      const auto of_kind = begin.begin() + kind * kLengths + 1;
-      const uint32_t n = std::accumulate(of_kind, of_kind + kLengths, 0u);
-      (kind < C ? block.n_columns[kind] : kind == C ? block.n_scalars : block.n_edges) = n;
-    }
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    block.columns.resize(touched_.size());
-    for (const Touched& c : touched_) block.columns[begin[bucket(c)]++] = c.column;
-    block.length.reserve(touched_.size());
-    uint32_t at = 0;
-    for (const uint32_t c : block.columns) {
-      if (block.length.size() == n_nodes(block)) at = 0;  // edges have a list of their own
-      const uint32_t n = n_[c];
-      block.length.push_back(n);
-      n_[c] = at, at += n;
-      if (c >= field_.first_edge()) block.n_pairs.push_back(n_scalars(c));
-      if (c >= field_.first_of(C) && c < field_.first_edge()) {
-        block.n_labels.push_back(static_cast<uint16_t>(n_scalars(c)));
-        for (uint32_t slot = field_.at(c); slot < field_.at(c + 1); ++slot)
-          block.labels.push_back(field_.label_at(slot));
-      }
-    }
-  }
-  static size_t n_nodes(const Block& block) { return block.columns.size() - block.n_edges; }
-
-  void fill_lists(Block& block) {
-    const bool wide = block.n_tokens > kNarrowTokens;
-    const auto first_edge = block.length.begin() + static_cast<int64_t>(n_nodes(block));
-    const uint64_t n = std::accumulate(block.length.begin(), first_edge, uint64_t{0});
-    if (n > 0xffffffffull) throw std::length_error("a sequence has more than 2^32 attributes");
-    wide ? block.wide_list.resize(n) : block.list.resize(n);
-    if (of_.valued_) block.list_values.resize(n);
-    for (int64_t t = 0; t < block.n_tokens; ++t)
-      each(t, [&](const Place& place, int64_t i) {
-        const uint32_t at = n_[place.column]++;
-        if (wide)
-          block.wide_list[at] = static_cast<uint32_t>(t);
-        else
-          block.list[at] = static_cast<uint16_t>(t);
-        if (of_.valued_) block.list_values[at] = tokens_.values[i];
-      });
-    if (block.n_edges > 0) fill_entries(block);
-  }
-
-  void fill_entries(Block& block) {
-    const EdgeEntries& edges = field_.edges();
-    block.entry_list.resize(std::accumulate(block.length.begin() + static_cast<int64_t>(n_nodes(block)),
-                                            block.length.end(), size_t{0}));
-    uint32_t entry = 0;
-    each_token(block, [&](int64_t token, int64_t) {
-      for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i) {
-        const int32_t e = edges.features.id[tokens_.attributes[i]];
-        if (e < 0) continue;
-        block.entry_list[n_[field_.first_edge() + e]++] = entry;
-        entry += static_cast<uint32_t>(edges.features.ptr[e + 1] - edges.features.ptr[e]);
-      }
-    });
-  }
-
-  struct Scalar {
-    uint16_t label;
-    uint32_t number;
-    double value;
-  };
-  const BlockLayout& of_;
-  const FieldLayout& field_;
-  const EncodedTokens& tokens_;
-  int64_t n_occurrences_;
-  const uint32_t n_classes_ = static_cast<uint32_t>(field_.n_classes());
-  std::vector<uint32_t> n_;  // [columns] occurrences in the block, then places in its lists
-  struct Touched {
-    uint32_t column, kind;
-  };
-  std::vector<Touched> touched_;
-  std::vector<uint32_t> counts_;  // [tokens, classes and scalars]
-  std::vector<Occurrence> occurrences_;
-  std::vector<size_t> begin_;  // [tokens + 1] in them
-  std::vector<std::pair<uint64_t, uint32_t>> keys_;
-  std::vector<Scalar> token_scalars_;
-};
-
 BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
                          bool keep_order, int n_threads)
     : field_(features, n_states, tokens, keep_order),
@@ -265,9 +36,9 @@ BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const Enc
   cut(tokens);
   const int lanes =
       static_cast<int>(std::min<size_t>(std::max(n_threads, 1), std::max<size_t>(blocks_.size(), 1)));
-  std::vector<Encoder> encoders;
+  std::vector<BlockEncoder> encoders;
   encoders.reserve(lanes);
-  for (int k = 0; k < lanes; ++k) encoders.emplace_back(*this, tokens);
+  for (int k = 0; k < lanes; ++k) encoders.emplace_back(field_, tokens, wide_);
   for_each_task(lanes, blocks_.size(), [&](size_t b, int thread) { encoders[thread].encode(blocks_[b]); });
   field_.forget();
   place_sums();
@@ -377,7 +148,7 @@ void BlockLayout::gather(const Block& block, const double* node, const double* e
                           block.labels.data(),
                           block.list.data(),
                           block.wide_list.data(),
-                          block.n_tokens > kNarrowTokens,
+                          block.wide_tokens(),
                           valued_,
                           block.list_values.data()};
   FIELDCRAFT_DISPATCH(gather_block, view, node, sums);

@@ -37,6 +37,7 @@ struct Block {
   std::vector<double> list_values;
   std::vector<uint32_t> n_pairs, entry_list;  // of the edges; where the entries of an occurrence begin
 
+  bool wide_tokens() const { return n_tokens > 65536; }  // do their numbers need more than 16 bits
   size_t bytes() const;
 };
 
@@ -67,7 +68,6 @@ class BlockLayout {
   size_t bytes() const;
 
  private:
-  class Encoder;
   void cut(const EncodedTokens& tokens);
   void place_sums();
 

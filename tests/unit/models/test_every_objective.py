@@ -15,7 +15,7 @@ from fieldcraft.optimisers import Subgradient
 from fieldcraft.optimisers.loop import Control, Loop
 from fieldcraft.optimisers.table import REFUSALS
 from fieldcraft.priors import Prior, resolve_prior
-from fieldcraft.problems import ChainProblem
+from fieldcraft.problems import ChainPasses
 from unit.training.corpora import Floats, adjoint, chain_of, design_of, draw
 
 PRIORS: dict[str, Prior | None] = {
@@ -76,7 +76,7 @@ def drawn_case(seed: int) -> tuple[Any, Floats, Floats]:
 @pytest.mark.parametrize("seed", range(8))
 def test_viterbi_never_ends_above_its_start(seed: int) -> None:
     design, start, _ = drawn_case(seed)
-    problem = ChainProblem(chain_of(3), design, resolve_prior(None), objective=Viterbi())
+    problem = ChainPasses(chain_of(3), design, resolve_prior(None), objective=Viterbi())
     before = problem.value_and_gradient(start, np.empty(len(start)))
     run = Subgradient(max_iterations=30).start(problem, start)
     outcome = Loop(run, Control()).go()
@@ -91,7 +91,7 @@ def test_viterbi_ends_at_a_stationary_point(seed: int) -> None:
     from scipy.optimize import linprog
 
     design, start, _ = drawn_case(seed)
-    problem = ChainProblem(chain_of(3), design, resolve_prior(None), objective=Viterbi())
+    problem = ChainPasses(chain_of(3), design, resolve_prior(None), objective=Viterbi())
     settings = Subgradient(max_iterations=3000, objective_tolerance=-np.inf, average=None)
     weights = Loop(settings.start(problem, start), Control()).go().weights
     near = 1e-3 * np.abs(weights).max()

@@ -1,0 +1,186 @@
+#include "block_encoder.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace fieldcraft {
+namespace {
+
+constexpr int64_t kAhead = 16;  // attributes between a prefetch and its use
+
+}  // namespace
+
+void BlockEncoder::encode(Block& block) {
+  count(block);
+  sort_tokens(block);
+  fill_scores(block);
+  sort_columns(block);
+  fill_lists(block);
+  for (const Touched& c : touched_) n_[c.column] = 0;
+}
+
+// The block's occurrences, how often each column occurs, and how many of each class a token has.
+void BlockEncoder::count(const Block& block) {
+  const uint32_t C = n_classes_;
+  counts_.assign(static_cast<size_t>(block.n_tokens) * (C + 1), 0);
+  occurrences_.clear(), touched_.clear(), begin_.assign(1, 0);
+  each_token(block, [&](int64_t token, int64_t t) {
+    uint32_t* counts = &counts_[t * (C + 1)];
+    const int64_t end = tokens_.token_ptr[token + 1];
+    for (int64_t i = tokens_.token_ptr[token]; i < end; ++i) {
+      if (i + kAhead < n_occurrences_) field_.prefetch(tokens_.attributes[i + kAhead]);
+      const Place& place = field_.place(tokens_.attributes[i]);
+      if (place.column == FieldLayout::kNoColumn) continue;
+      occurrences_.push_back({place, i});
+      touch(place.column, place.kind);
+      counts[place.kind] += place.n;
+    }
+    begin_.push_back(occurrences_.size());
+  });
+  const EdgeEntries& edges = field_.edges();
+  if (edges.empty()) return;
+  each_token(block, [&](int64_t token, int64_t) {
+    for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i)
+      if (const int32_t e = edges.features.id[tokens_.attributes[i]]; e >= 0)
+        touch(field_.first_edge() + e, C + 1);
+  });
+}
+
+// Tokens with as many rows of each class follow one another.
+void BlockEncoder::sort_tokens(Block& block) {
+  const int C = field_.n_classes();
+  const int bits = 64 / (C + 1) > 8 ? 8 : 64 / (C + 1);
+  keys_.resize(block.n_tokens);
+  for (int64_t t = 0; t < block.n_tokens; ++t) {
+    uint64_t key = 0;
+    for (int c = 0; c <= C; ++c)
+      key = key << bits | std::min<uint64_t>(counts_[t * (C + 1) + c], (1u << bits) - 1);
+    keys_[t] = {key, static_cast<uint32_t>(t)};
+  }
+  std::sort(keys_.begin(), keys_.end());
+  block.order.resize(block.n_tokens);
+  for (int64_t k = 0; k < block.n_tokens; ++k) {
+    const uint32_t t = block.order[k] = keys_[k].second;
+    const uint32_t* counts = &counts_[static_cast<size_t>(t) * (C + 1)];
+    if (k == 0 || !std::equal(counts, counts + C + 1, block.runs.end() - (C + 1))) {
+      block.runs.push_back(0);
+      block.runs.insert(block.runs.end(), counts, counts + C + 1);
+    }
+    ++*(block.runs.end() - (C + 2));
+  }
+}
+
+void BlockEncoder::fill_scores(Block& block) {
+  const int C = field_.n_classes();
+  std::vector<int64_t> total(C + 1, 0);
+  for (size_t k = 0; k < counts_.size(); ++k) total[k % (C + 1)] += counts_[k];
+  block.rows_at.assign(C, 0);
+  int64_t at = 0;
+  for (int c = 0; c < C; ++c) block.rows_at[c] = at, at += total[c] + kRowsAhead;
+  block.rows.assign(at, 0);
+  const int64_t words = wide_ ? 2 : 1;
+  block.scalars.assign((total[C] + kRowsAhead) * words, 0);
+  if (valued_) block.row_values.assign(at, 0.0), block.scalar_values.assign(total[C] + kRowsAhead, 0.0);
+  std::vector<int64_t> next = block.rows_at;
+  int64_t next_scalar = 0;
+  for (const uint32_t t : block.order) {
+    token_scalars_.clear();
+    each(t, [&](const Place& place, int64_t i) {
+      if (is_row(place)) {
+        if (valued_) block.row_values[next[place.kind]] = tokens_.values[i];
+        block.rows[next[place.kind]++] = place.at / 4;
+      } else if (place.n == 1) {
+        token_scalars_.push_back({place.label, place.at - field_.scalars_at(), value(i)});
+      } else {
+        for (uint32_t slot = place.at; slot < place.at + place.n; ++slot)
+          token_scalars_.push_back({field_.label_at(slot), slot - field_.scalars_at(), value(i)});
+      }
+    });
+    add_scalars(block, next_scalar);
+  }
+}
+
+// Those of one label follow one another.
+void BlockEncoder::add_scalars(Block& block, int64_t& at) {
+  const auto by_label = [](const Scalar& a, const Scalar& b) { return a.label < b.label; };
+  if (!std::is_sorted(token_scalars_.begin(), token_scalars_.end(), by_label))
+    std::stable_sort(token_scalars_.begin(), token_scalars_.end(), by_label);
+  for (const Scalar& s : token_scalars_) {
+    if (wide_)
+      Entry<true>::set(block.scalars.data(), at, s.number, s.label);
+    else
+      Entry<false>::set(block.scalars.data(), at, s.number, s.label);
+    if (valued_) block.scalar_values[at] = s.value;
+    ++at;
+  }
+}
+
+// By class, and within a class by falling length; n_ becomes where a column's list begins.
+void BlockEncoder::sort_columns(Block& block) {
+  constexpr uint32_t kLengths = 64;
+  const int C = field_.n_classes(), kinds = C + 2;
+  const auto bucket = [&](const Touched& c) {
+    return c.kind * kLengths + kLengths - std::min(n_[c.column], kLengths);
+  };
+  std::vector<uint32_t> begin(kinds * kLengths + 1, 0);
+  for (const Touched& c : touched_) ++begin[bucket(c) + 1];
+  for (int kind = 0; kind < kinds; ++kind) {
+    const auto of_kind = begin.begin() + kind * kLengths + 1;
+    const uint32_t n = std::accumulate(of_kind, of_kind + kLengths, 0u);
+    (kind < C ? block.n_columns[kind] : kind == C ? block.n_scalars : block.n_edges) = n;
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  block.columns.resize(touched_.size());
+  for (const Touched& c : touched_) block.columns[begin[bucket(c)]++] = c.column;
+  block.length.reserve(touched_.size());
+  uint32_t at = 0;
+  for (const uint32_t c : block.columns) {
+    if (block.length.size() == n_nodes(block)) at = 0;  // edges have a list of their own
+    const uint32_t n = n_[c];
+    block.length.push_back(n);
+    n_[c] = at, at += n;
+    if (c >= field_.first_edge()) block.n_pairs.push_back(n_scalars(c));
+    if (c >= field_.first_of(C) && c < field_.first_edge()) {
+      block.n_labels.push_back(static_cast<uint16_t>(n_scalars(c)));
+      for (uint32_t slot = field_.at(c); slot < field_.at(c + 1); ++slot)
+        block.labels.push_back(field_.label_at(slot));
+    }
+  }
+}
+
+void BlockEncoder::fill_lists(Block& block) {
+  const bool wide = block.wide_tokens();
+  const auto first_edge = block.length.begin() + static_cast<int64_t>(n_nodes(block));
+  const uint64_t n = std::accumulate(block.length.begin(), first_edge, uint64_t{0});
+  if (n > 0xffffffffull) throw std::length_error("a sequence has more than 2^32 attributes");
+  wide ? block.wide_list.resize(n) : block.list.resize(n);
+  if (valued_) block.list_values.resize(n);
+  for (int64_t t = 0; t < block.n_tokens; ++t)
+    each(t, [&](const Place& place, int64_t i) {
+      const uint32_t at = n_[place.column]++;
+      if (wide)
+        block.wide_list[at] = static_cast<uint32_t>(t);
+      else
+        block.list[at] = static_cast<uint16_t>(t);
+      if (valued_) block.list_values[at] = tokens_.values[i];
+    });
+  if (block.n_edges > 0) fill_entries(block);
+}
+
+void BlockEncoder::fill_entries(Block& block) {
+  const EdgeEntries& edges = field_.edges();
+  block.entry_list.resize(std::accumulate(block.length.begin() + static_cast<int64_t>(n_nodes(block)),
+                                          block.length.end(), size_t{0}));
+  uint32_t entry = 0;
+  each_token(block, [&](int64_t token, int64_t) {
+    for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i) {
+      const int32_t e = edges.features.id[tokens_.attributes[i]];
+      if (e < 0) continue;
+      block.entry_list[n_[field_.first_edge() + e]++] = entry;
+      entry += static_cast<uint32_t>(edges.features.ptr[e + 1] - edges.features.ptr[e]);
+    }
+  });
+}
+
+}  // namespace fieldcraft

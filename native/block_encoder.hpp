@@ -1,0 +1,84 @@
+// Encodes the tokens of a block (block_layout.hpp): by token, then by column.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "block_layout.hpp"
+
+namespace fieldcraft {
+
+// One thread's memory for the blocks that it encodes, one after the other.
+class BlockEncoder {
+ public:
+  // All must stay. `wide`: entries of scalars take two words.
+  BlockEncoder(const FieldLayout& field, const EncodedTokens& tokens, bool wide)
+      : field_(field),
+        tokens_(tokens),
+        valued_(tokens.values != nullptr),
+        wide_(wide),
+        n_classes_(static_cast<uint32_t>(field.n_classes())),
+        n_occurrences_(tokens.token_ptr[tokens.offsets[tokens.n_sequences]]),
+        n_(field.n_columns(), 0) {}
+
+  // A block with its sequences and the number of its tokens.
+  void encode(Block& block);
+
+ private:
+  using Place = FieldLayout::Place;
+  struct Occurrence {
+    Place place;
+    int64_t i;  // in the corpus
+  };
+  struct Scalar {
+    uint16_t label;
+    uint32_t number;
+    double value;
+  };
+  struct Touched {
+    uint32_t column, kind;
+  };
+
+  void count(const Block& block);
+  void sort_tokens(Block& block);
+  void fill_scores(Block& block);
+  void add_scalars(Block& block, int64_t& at);
+  void sort_columns(Block& block);
+  void fill_lists(Block& block);
+  void fill_entries(Block& block);
+
+  // visit(token of the corpus, token of the block), in the block's order
+  template <class Visit>
+  void each_token(const Block& block, const Visit& visit) const {
+    for (const BlockSequence& s : block.sequences)
+      for (int64_t t = 0; t < s.T; ++t) visit(tokens_.offsets[s.number] + t, s.first + t);
+  }
+  // visit(place, i) for the occurrences of a token of the block
+  template <class Visit>
+  void each(int64_t t, const Visit& visit) const {
+    for (size_t k = begin_[t]; k < begin_[t + 1]; ++k) visit(occurrences_[k].place, occurrences_[k].i);
+  }
+  double value(int64_t i) const { return valued_ ? tokens_.values[i] : 1.0; }
+  uint32_t n_scalars(uint32_t column) const { return field_.at(column + 1) - field_.at(column); }
+  bool is_row(const Place& place) const { return place.kind < n_classes_; }
+  void touch(uint32_t column, uint32_t kind) {
+    if (n_[column]++ == 0) touched_.push_back({column, kind});
+  }
+  static size_t n_nodes(const Block& block) { return block.columns.size() - block.n_edges; }
+
+  const FieldLayout& field_;
+  const EncodedTokens& tokens_;
+  const bool valued_, wide_;
+  const uint32_t n_classes_;
+  const int64_t n_occurrences_;
+  std::vector<uint32_t> n_;  // [columns] occurrences in the block, then places in its lists
+  std::vector<Touched> touched_;
+  std::vector<uint32_t> counts_;  // [tokens, classes and scalars]
+  std::vector<Occurrence> occurrences_;
+  std::vector<size_t> begin_;  // [tokens + 1] in them
+  std::vector<std::pair<uint64_t, uint32_t>> keys_;
+  std::vector<Scalar> token_scalars_;
+};
+
+}  // namespace fieldcraft
