@@ -135,10 +135,12 @@ double DualPoint::penalty() const {
   return total.total();
 }
 
-double DualMethod::dual() const {
+double DualMethod::dual() const { return terms_of_sequences() - penalty(); }
+
+double DualMethod::terms_of_sequences() const {
   CompensatedSum total;
   for (int64_t i = 0; i < n_sequences(); ++i) total.add(point_.weight_of(i) * term(i));
-  return total.total() - point_.penalty();
+  return total.total();
 }
 
 }  // namespace fieldcraft

@@ -101,6 +101,7 @@ class DualPoint {
   // The dual's second term, sum of precision v (mean + v / 2).
   double penalty() const;
   void weights(double* out) const { live_.get(out); }
+  const std::vector<double>& mean() const { return mean_; }
   const std::vector<double>& inverse() const { return inverse_; }
   DualWeights& live() { return live_; }
   const DualWeights& live() const { return live_; }
@@ -120,6 +121,8 @@ class DualPoint {
 // The base of the methods.
 class DualMethod {
  public:
+  static constexpr bool kObserves = false;  // can it learn features of label pairs that look at the input
+
   explicit DualMethod(DualPoint point) : point_(std::move(point)) {}
   virtual ~DualMethod() = default;
 
@@ -131,6 +134,8 @@ class DualMethod {
 
  protected:
   virtual double term(int64_t i) const = 0;  // expected cost or entropy of q_i
+  virtual double penalty() const { return point_.penalty(); }
+  double terms_of_sequences() const;  // sum of c_i term(i)
 
   DualPoint point_;
   Buffer scores_;  // of the sequence that is visited

@@ -40,6 +40,15 @@ void DualWeights::add_nodes(int64_t i, const double* change, int owner) {
   layout_->apply(i, change, factors, owner, weights_.dense(), weights_.each());
 }
 
+void DualWeights::add_entries(int64_t i, const double* change, int owner) {
+  const uint32_t n_owners = static_cast<uint32_t>(layout_->n_threads());
+  double* each = weights_.each();
+  each_entry(i, [&](int64_t k, int64_t, int64_t, uint32_t f, double) {
+    if ((f >> 3) % n_owners == static_cast<uint32_t>(owner))  // whole cache lines
+      each[f] += change[k] * (factor_.size() == 1 ? factor_[0] : factor_[f]);
+  });
+}
+
 void DualWeights::add_pairs(const double* change) {
   double* pairs = weights_.dense() + layout_->pairs_at();
   for (size_t k = 0; k < pair_factor_.size(); ++k) pairs[k] += change[k] * pair_factor_[k];

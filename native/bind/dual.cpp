@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <cmath>
 #include <optional>
 
 #include "bind/arrays.hpp"
@@ -20,7 +21,8 @@ Method* make(const BoundProblem& bound, In1<int32_t> gold, In1<double> mean, In1
              std::optional<In2<double>> cost, Options... options) {
   const ChainProblem& problem = bound.problem;
   const size_t n = static_cast<size_t>(problem.n_features()), S = static_cast<size_t>(problem.n_states());
-  require(DualWeights::possible(problem), "edges that look at the input are not for this optimiser");
+  require(Method::kObserves || DualWeights::possible(problem),
+          "edges that look at the input are not for this optimiser");
   const std::vector<int32_t> labels = checked_labels(gold, problem.n_tokens(), problem.n_states());
   require(mean.shape(0) == n && precision.shape(0) == n, "one mean and one precision per weight are needed");
   require(!cost || (cost->shape(0) == S && cost->shape(1) == S), "costs need a row and a column per label");
@@ -110,14 +112,25 @@ void bind_dual_ascent(nb::module_& m) {
              const std::vector<int64_t> own = checked_order(order, self.n_sequences());
              return watched([&](Watch& watch) { return self.run(own.data(), own.size(), watch); });
            })
+      .def("bounds",
+           [](const DualAscent& self, Mut1<double> weights) {
+             require(weights.shape(0) == static_cast<size_t>(self.n_features()),
+                     "one entry per weight is needed");
+             const DualAscent::Bounds bounds = unlocked([&] { return self.bounds(weights.data()); });
+             return std::pair(bounds.dual, bounds.distance);
+           })
+      .def("accelerate", [](DualAscent& self) { unlocked([&] { self.accelerate(); }); })
       .def("gaps", [](const DualAscent& self) { return give(std::vector<double>(self.gaps())); });
   m.def(
       "dual_ascent",
-      [](const BoundProblem& problem, In1<int32_t> gold, In1<double> mean, In1<double> precision) {
-        return make<DualAscent>(problem, gold, mean, precision, std::nullopt);
+      [](const BoundProblem& problem, In1<int32_t> gold, In1<double> mean, In1<double> precision,
+         double ratio) {
+        require(ratio > 0 && std::isfinite(ratio), "the ratio must be positive and finite");
+        return make<DualAscent>(problem, gold, mean, precision, std::nullopt, ratio);
       },
-      "problem"_a, "gold"_a, "mean"_a, "precision"_a, nb::keep_alive<0, 1>());
-  m.def("dual_ascent_bytes", &DualAscent::bytes, "n_tokens"_a, "n_sequences"_a, "n_labels"_a);
+      "problem"_a, "gold"_a, "mean"_a, "precision"_a, "ratio"_a, nb::keep_alive<0, 1>());
+  m.def("dual_ascent_bytes", &DualAscent::bytes, "n_tokens"_a, "n_sequences"_a, "n_labels"_a,
+        "n_entries"_a = 0);
 }
 
 void bind_smo(nb::module_& m) {

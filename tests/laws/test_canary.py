@@ -53,6 +53,8 @@ CANARIES = {
     "DIRECTION": [TRAINING + "test_history.py"],
     "DUAL": DUALS,
     "APPLY": DUALS,
+    "PROXIMAL": DUALS,
+    "DUAL_ENTRIES": DUALS,
     "DUAL_POINT": MARGINS,
     "FRANK_WOLFE": MARGINS,
     "SMO": MARGINS,

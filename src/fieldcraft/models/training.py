@@ -7,7 +7,6 @@ the estimator stores: a failure or a second Ctrl-C leaves the estimator unchange
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from fieldcraft import design as design_
 from fieldcraft.corpus.tokenising import resolve_tokenizer
-from fieldcraft.errors import InputError, TrainingWarning
+from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
@@ -29,15 +28,17 @@ from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weight
 from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
+from fieldcraft.models.remarks import tell, warn_of_large_values, warn_of_limit
 from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
 from fieldcraft.models.warm_start import copy_of, grown, information, weights_for
 from fieldcraft.objectives.label_weights import resolve_label_weights
-from fieldcraft.optimisers import Optimiser, Size, handled_by, resolve
-from fieldcraft.optimisers.loop import Control, Loop, Outcome
+from fieldcraft.optimisers import Optimiser, Size, handled_by, passed_over, resolve
+from fieldcraft.optimisers.loop import LIMIT, Control, Loop, Outcome
 from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.problems import build, check_mask, check_weights, crew, release_memory
 from fieldcraft.problems.curvatures import LARGE_VALUES, largest_value
+from fieldcraft.problems.dual import edge_entries
 from fieldcraft.store.snapshots import check_snapshot, keep_snapshot, read_snapshot
 from fieldcraft.structures.feature_selection import with_likely_features
 from fieldcraft.structures.structure import Structure
@@ -78,7 +79,8 @@ class Training:
 
     def _choose(self, size: Size | None) -> None:
         s = self.settings
-        self.objective, self.optimiser, _ = resolve(s.objective, s.optimiser, self.prior, size)
+        self.choice = resolve(s.objective, s.optimiser, self.prior, size)
+        self.objective, self.optimiser, _ = self.choice
 
     def run(
         self,
@@ -135,8 +137,10 @@ class Training:
         with crew(self.n_jobs):
             outcome = self._minimise(run, rules, resumed)
         del problem, run  # frees memory for the scorer, which is built next
+        if outcome.reason == LIMIT and self._should_end():
+            warn_of_limit(rules.callbacks, self.optimiser)
         if outcome.failed and largest[1] > LARGE_VALUES:
-            _warn(outcome.reason, encoder, *largest)
+            warn_of_large_values(outcome.reason, encoder, *largest)
         return self._trained(encoder, index, outcome)
 
     def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
@@ -159,18 +163,25 @@ class Training:
             "label_weights": weights,
         }
 
+    def _should_end(self) -> bool:
+        """Whether a training that an iteration limit ends was meant to end by itself."""
+        automatic = self.settings.optimiser in (None, "auto")
+        return (automatic and self.choice.row.batch) or self.optimiser.name == "dual_ascent"
+
     def _announce(self, rules: Control, encoder: design_.Encoder, index: FeatureIndex, size: Size) -> None:
         """Notify the callbacks before training starts."""
         most = self.optimiser.max_iterations
         if self.settings.verbose:
             rules.callbacks += (Progress(most),)
-        _tell(rules.callbacks, "begin", encoder, index, most)
+        tell(rules.callbacks, "begin", encoder, index, most)
         if (rules.score_every or 1) > 1:
             remark = f"held-out data is scored every {rules.score_every} iterations, and at the end"
-            _tell(rules.callbacks, "tell", remark)
+            tell(rules.callbacks, "tell", remark)
+        if self.settings.optimiser in (None, "auto") and (why := passed_over(self.choice, self.prior, size)):
+            tell(rules.callbacks, "tell", why)
         if memory := self.optimiser.stored_bytes(size):
             remark = f"{self.optimiser.name} keeps {memory / 2**20:.0f} MB of marginals"
-            _tell(rules.callbacks, "tell", remark)
+            tell(rules.callbacks, "tell", remark)
 
     def _size(self, encoder: design_.Encoder, design: design_.Design, *, patient: bool) -> Size:
         index = design.index
@@ -185,6 +196,7 @@ class Training:
             fresh=self.rules.likely is None and not self._continues(),
             large_values=largest_value(design)[1] > LARGE_VALUES,
             patient=patient,
+            edge_entries=edge_entries(design),
         )
 
     def _continues(self) -> bool:
@@ -267,7 +279,7 @@ class Training:
             outcome = Loop(run, control).go(resumed)
             reason = outcome.reason
         finally:
-            _tell(control.callbacks, "end", reason)
+            tell(control.callbacks, "end", reason)
         return outcome
 
     def finished(self, shared: SharedDesign, outcome: Outcome) -> Trained:
@@ -357,24 +369,6 @@ class Training:
         for part in [*design.encoded, design.gold, *(design.partial or ()), *vectors, *priors]:
             hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
         return hasher.hexdigest()
-
-
-def _warn(reason: str, encoder: design_.Encoder, attribute: int, value: float) -> None:
-    """Say that training failed, and which attribute is probably the cause."""
-    name = encoder.attribute_text([attribute])[0]
-    warnings.warn(
-        f"training did not converge: {reason}; the attribute {name!r} has values up to {value:g}; divide "
-        "them so that they are about 1",
-        TrainingWarning,
-        stacklevel=4,
-    )
-
-
-def _tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:
-    """Call the method of this name of the callbacks that have it."""
-    for callback in callbacks:
-        if hasattr(callback, event):
-            getattr(callback, event)(*facts)
 
 
 def _identity(rules: Control) -> list[NDArray[Any] | None]:

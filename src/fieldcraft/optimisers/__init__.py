@@ -21,7 +21,7 @@ from fieldcraft.optimisers.sag import SAG
 from fieldcraft.optimisers.sgd import SGD
 from fieldcraft.optimisers.smo import SMO
 from fieldcraft.optimisers.subgradient import Subgradient
-from fieldcraft.optimisers.table import TABLE, Choice, Row, Size, handled_by, resolve
+from fieldcraft.optimisers.table import TABLE, Choice, Row, Size, handled_by, passed_over, resolve
 
 OPTIMISERS: dict[str, type[Optimiser]] = {name: row.optimiser for name, row in TABLE.items()}
 
@@ -54,5 +54,6 @@ __all__ = [
     "Subgradient",
     "VotedPerceptron",
     "handled_by",
+    "passed_over",
     "resolve",
 ]

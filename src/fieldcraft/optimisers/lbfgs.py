@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from fieldcraft import _core
 from fieldcraft.optimisers.line_search import Point, wolfe_step
@@ -15,12 +16,21 @@ from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
 from fieldcraft.optimisers.run import Floats
 from fieldcraft.problems.protocols import Gradient
 
+LONG = 20  # steps to remember where memory allows
+MOST_BYTES = 2**29  # that these may take
+
 
 @dataclass(frozen=True)
 class LBFGS(QuasiNewton):
     """Settings of L-BFGS; see QuasiNewton."""
 
     name = "lbfgs"
+
+    @classmethod
+    def automatic(cls, size: Any) -> LBFGS:
+        """A long memory saves a third of the evaluations on the way to the optimum, where there is room."""
+        long = size is not None and not size.patient and 16 * LONG * size.features <= MOST_BYTES
+        return cls(memory=LONG) if long else cls()
 
     def start(self, problem: Gradient, weights: Floats) -> LBFGSRun:
         """A run from ``weights``."""

@@ -19,6 +19,7 @@ from fieldcraft.optimisers.run import Run
 
 Floats = NDArray[np.float64]
 STILL_FALLING = "no step lowers the objective any more, though it was still falling"
+LIMIT = "maximum number of iterations"
 NEARLY = 1e-4  # a fall by this fraction in one step is no matter of last digits
 
 
@@ -148,7 +149,7 @@ class Loop:
             return self._stop(self.records[-1])
         flat = self._flat(self.run.gradient_norm())
         if flat is None and self.run.settings.max_iterations <= self.run.iteration:
-            return "maximum number of iterations", False
+            return LIMIT, False
         return flat, flat is not None
 
     def _flat(self, gradient_norm: float) -> str | None:
@@ -228,7 +229,7 @@ class Loop:
         if control.max_seconds is not None and record.seconds >= control.max_seconds:
             return "time is up", False
         if record.iteration >= settings.max_iterations:
-            return "maximum number of iterations", False
+            return LIMIT, False
         return None, False
 
     def _objective_at(self, iteration: int) -> float:

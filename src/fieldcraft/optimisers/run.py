@@ -47,10 +47,21 @@ class Optimiser:
         del size
         return True
 
+    @classmethod
+    def automatic(cls, size: Any) -> Any:
+        """The settings with which "auto" takes it."""
+        del size
+        return cls()
+
     def suits(self, size: Any) -> bool:
         """Would "auto" pick it at this size, None if that is not known; where it fits at all."""
         del size
         return True
+
+    def objection(self, size: Any) -> str:
+        """Why "auto" does not pick it, where its users would expect it; else empty."""
+        del size
+        return ""
 
     def stored_bytes(self, size: Any) -> int:
         """Bytes that it keeps besides vectors over the weights."""
@@ -115,6 +126,11 @@ class Run:
         """f(w) with its gradient, counted."""
         self.evaluations += 1
         return float(self.problem.value_and_gradient(weights, gradient))
+
+    def evaluate_value(self, weights: Floats) -> float:
+        """f(w) alone, counted."""
+        self.evaluations += 1
+        return float(self.problem.value(weights))
 
     def dot(self, x: Floats, y: Floats) -> float:
         """Inner product, the same for any number of threads."""

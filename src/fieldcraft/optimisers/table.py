@@ -60,6 +60,7 @@ class Size(NamedTuple):
     """How large a training is, and of which kind, for optimisers that are not meant for all.
 
     observed_pairs : do features of label pairs look at the input
+    edge_entries : how often these occur in the corpus
     strict : has every weight a quadratic penalty
     fresh : does it begin without weights from before
     large_values : have some features values far above 1
@@ -75,6 +76,7 @@ class Size(NamedTuple):
     fresh: bool = True
     large_values: bool = False
     patient: bool = False
+    edge_entries: int = 0
 
 
 @dataclass(frozen=True)
@@ -249,12 +251,24 @@ def resolve(objective: Any, optimiser: Any, prior: Prior, size: Size | None = No
     if optimiser is None or (isinstance(optimiser, str) and optimiser == "auto"):
         chosen = resolve_objective(objective)
         row = _automatic(chosen.name, penalties, prior, size)
-        return Choice(chosen, row.optimiser(), row)
+        return Choice(chosen, row.optimiser.automatic(size), row)
     row, settings = _named(optimiser)
     check_settings(settings)
     chosen = resolve_objective(row.objectives[0] if objective is None else objective)
     _check_pair(row, settings, chosen.name, penalties, prior, size)
     return Choice(chosen, settings, row)
+
+
+def passed_over(choice: Choice, prior: Prior, size: Size) -> str:
+    """Why "auto" did not take an optimiser that stands before its choice and could do it; empty without."""
+    penalties = penalties_of(prior)
+    for row in TABLE.values():
+        if row is choice.row:
+            break
+        why = row.optimiser().objection(size) if row.auto else ""
+        if why and row.fits(choice.objective.name, penalties, size):
+            return f"{choice.row.name} instead of {row.name}: {why}"
+    return ""
 
 
 def handled_by(optimiser: Any, objective: Any = None) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from fieldcraft.problems.penalised import Pair
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
+OBSERVES = ("dual_ascent",)  # can learn features of label pairs that look at the input
 
 
 class ChainDual(NativeChain):
@@ -34,6 +35,8 @@ class ChainDual(NativeChain):
         self.gaussian = _quadratic(prior, len(design.index))
         super().__init__(structure, design, prior, **options)
         self.mean, self.precision, self.constant = _masked(self.gaussian, self.mask, self.n_variables)
+        self.crowd = _crowd(design, self.mask, self._sequence_weights)
+        self.n_entries = edge_entries(design)
         self.costs: Floats | None = None  # [S, S] label weights included; None for the likelihood
         objective = options.get("objective")
         if objective is None or objective.name == "margin":
@@ -45,12 +48,22 @@ class ChainDual(NativeChain):
 
     def pieces(self, optimiser: str) -> tuple[Any, Any, Floats, Floats]:
         """Arguments of the core's dual methods."""
-        if self.looks_at_edges:
+        if self.looks_at_edges and optimiser not in OBSERVES:
             raise InputError(
                 f"{optimiser} is not for features of label pairs that look at the input; "
                 "leave edge_prefix out, or use optimiser='cutting_plane' or 'subgradient'"
             )
         return self._native, self._gold, self.mean, self.precision
+
+
+def edge_entries(design: Design) -> int:
+    """How often features of label pairs that look at the input occur, over all tokens and label pairs."""
+    index = design.index
+    edge = index.is_edge & (index.attribute >= 0)
+    if not np.any(edge):
+        return 0
+    each = np.bincount(index.attribute[edge], minlength=index.n_attributes)  # [A] pairs of an attribute
+    return int(np.sum(each[design.encoded.attributes]))
 
 
 def _quadratic(prior: Prior, n: int) -> Pair:
@@ -71,3 +84,18 @@ def _masked(gaussian: Pair, mask: NDArray[np.bool_] | None, n: int) -> tuple[Flo
     constant = float(np.sum(precision[~mask] * mean[~mask] ** 2) / 2)
     mean[~mask], precision[~mask] = 0.0, np.inf
     return mean, precision, constant
+
+
+def _crowd(design: Design, mask: NDArray[np.bool_] | None, sequence_weights: Floats | None) -> float:
+    """Squared values of a token's features that may move, the two of its label pairs included, on average.
+
+    Times the mean weight of a token's sequence: the loss of twice as many tokens is twice as steep.
+    """
+    encoded = design.encoded
+    total = len(encoded.attributes) if encoded.values is None else float(np.sum(np.square(encoded.values)))
+    tokens = max(len(design.gold), 1)
+    share = 1.0 if mask is None else float(np.mean(mask)) if len(mask) else 1.0
+    heavy = 1.0
+    if sequence_weights is not None and len(design.gold):
+        heavy = float(np.dot(sequence_weights, np.diff(encoded.offsets))) / tokens
+    return (total / tokens + 2.0) * share * heavy

@@ -96,10 +96,14 @@ class Dual(Gradient, Protocol):
     gaussian : (mean, precision) as the primal sees them
     costs : [S, S] of the margin by gold label and label; None for the likelihood
     sizes : (tokens, sequences, states)
+    crowd : features that fire at a token, on average, times its weight
+    n_entries : occurrences of features of label pairs that look at the input
     """
 
     mean: Floats
     precision: Floats
+    crowd: float
+    n_entries: int
     constant: float
     gaussian: Pair
     costs: Floats | None
@@ -108,6 +112,9 @@ class Dual(Gradient, Protocol):
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
         """The loss without penalty, with a subgradient."""
+
+    def value(self, weights: Floats) -> float:
+        """f(w) without its gradient."""
 
     def pieces(self, optimiser: str) -> tuple[Any, Any, Floats, Floats]:
         """Arguments of the core's dual methods."""

@@ -13,6 +13,7 @@ import fieldcraft as fc
 from fieldcraft.optimisers import TABLE
 from unit.training.corpora import draw
 
+pytestmark = pytest.mark.filterwarnings("ignore:training stopped after")  # few passes of dual ascent
 OPTIMISERS = {
     "lbfgs": fc.LBFGS(tolerance=0.0, objective_tolerance=-1.0),
     "conjugate_gradient": fc.ConjugateGradient(tolerance=0.0, objective_tolerance=-1.0),

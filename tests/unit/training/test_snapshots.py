@@ -50,6 +50,7 @@ from unit.training.corpora import draw
 
 EXACT: dict[str, Any] = {"max_iterations": 40, "tolerance": 1e-9, "objective_tolerance": 0.0}
 # one of each kind; a test below asks for every name of the table
+pytestmark = pytest.mark.filterwarnings("ignore:training stopped after")  # few passes of dual ascent
 OPTIMISERS: dict[str, Any] = {
     "lbfgs": LBFGS(**EXACT),
     "owlqn": OWLQN(**EXACT),

@@ -154,6 +154,7 @@ def test_a_prior_with_bounds() -> None:
     assert (crf.weights_.min(), crf.weights_.max()) == (-1.0, 1.0)
 
 
+@pytest.mark.filterwarnings("ignore:training stopped after")  # few passes of dual ascent
 def test_settings_are_kept_with_the_model(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     corpus = draw(rng, 3, rng.integers(1, 9, size=30))

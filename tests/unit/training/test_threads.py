@@ -71,6 +71,7 @@ def assert_alike(large: tuple[list[Any], list[list[str]]], names: Iterable[str])
         assert again.objective_value_ == once.objective_value_, name
 
 
+@pytest.mark.filterwarnings("ignore:training stopped after")  # few passes of dual ascent
 def test_batch_optimisers_and_dual_ascent(large: tuple[list[Any], list[list[str]]]) -> None:
     assert_alike(large, IN_THREADS)
 
