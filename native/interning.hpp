@@ -12,6 +12,8 @@
 // Hazard: growing invalidates views returned by key().
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -117,6 +119,29 @@ class Interner {
   }
   int32_t intern(std::string_view k) { return intern(k, hash_bytes(k.data(), k.size())); }
 
+  // Room for n keys without growing step by step.
+  void reserve(size_t n) {
+    if ((n + 1) * 2 <= slots_.size()) return;
+    resize(std::bit_ceil((n + 1) * 2));
+    place_all();
+  }
+
+  // The ids of all keys of another table, in its order; those that are new here are added.
+  std::vector<int32_t> merge(const Interner& other) {
+    std::vector<int32_t> ids(other.size());
+    reserve(size() + ids.size());
+    std::string_view keys[kBatch];
+    uint64_t hashes[kBatch];
+    for (size_t first = 0; first < ids.size(); first += kBatch) {
+      const size_t n = std::min(kBatch, ids.size() - first);
+      for (size_t i = 0; i < n; ++i) keys[i] = other.key(first + i), hashes[i] = other.hash_of(first + i);
+      find_many(keys, hashes, n, ids.data() + first);
+      for (size_t i = 0; i < n; ++i)
+        if (ids[first + i] == kAbsent) ids[first + i] = append(keys[i], hashes[i]);
+    }
+    return ids;
+  }
+
   const Array<char>& arena() const { return arena_; }
   const Array<uint32_t>& starts() const { return starts_; }
 
@@ -217,7 +242,16 @@ class Interner {
   }
   void grow() {
     resize(slots_.size() * 2);
-    for (size_t id = 0; id < size(); ++id) place(static_cast<uint32_t>(id), hash_of(id));
+    place_all();
+  }
+  // Hashes first, each touching its slot, then the slots.
+  void place_all() {
+    uint64_t hashes[kBatch];
+    for (size_t first = 0; first < size(); first += kBatch) {
+      const size_t n = std::min(kBatch, size() - first);
+      for (size_t i = 0; i < n; ++i) prefetch(hashes[i] = hash_of(first + i));
+      for (size_t i = 0; i < n; ++i) place(static_cast<uint32_t>(first + i), hashes[i]);
+    }
   }
 
   Array<char> arena_;       // [bytes] all keys, end to end

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "bind/arrays.hpp"
-#include "bind/collector.hpp"
+#include "bind/reading.hpp"
 #include "bind/strings.hpp"
 
 namespace fieldcraft::bind {
@@ -17,38 +17,18 @@ class AttributeTable {
 
   int64_t size() const { return hash_size_ > 0 ? hash_size_ : static_cast<int64_t>(table_.size()); }
 
-  nb::tuple encode(nb::list sequences, bool grow) {
-    std::vector<int64_t> offsets{0}, token_ptr{0};
-    std::vector<int32_t> ids, looked_up;
-    std::vector<double> values;
-    bool valued = false;  // false while all values are 1
-    Collector collector;
-    constexpr Py_ssize_t kSampled = 64;  // sequences from which the size of all is guessed
-    const Py_ssize_t n = list_size(sequences.ptr());
-    for (Py_ssize_t i = 0; i < n && i < list_size(sequences.ptr()); ++i) {
-      const auto next = [&] {
-        return i + 1 < list_size(sequences.ptr()) ? list_item(sequences.ptr(), i + 1) : nullptr;
-      };
-      Collector::prefetch_tokens(next());
-      const nb::object current = nb::borrow(list_item(sequences.ptr(), i));
-      collector.sequence(current.ptr(), i);
-      Collector::prefetch_first_items(next());
-      take(collector, grow, looked_up, token_ptr, ids, values, valued);
-      offsets.push_back(static_cast<int64_t>(token_ptr.size()) - 1);
-      collector.done();
-      if (i + 1 == kSampled) {  // growing step by step would touch twice the memory
-        ids.reserve(ids.size() * (n / kSampled + 1) * 9 / 8);
-        token_ptr.reserve(token_ptr.size() * (n / kSampled + 1) * 9 / 8);
-        offsets.reserve(n + 1);
-      }
-    }
+  nb::tuple encode(nb::list sequences, bool grow, int n_threads) {
+    Reading reading(table_, hash_size_, grow, n_threads);
+    reading.read(sequences.ptr());
+    AttributeIds& out = reading.out;
     if (grow) {  // a model is to be trained: memory counts
       // A table that grows by one sequence at a time keeps its room: shrinking it copies all names.
-      if (n >= kSampled) table_.shrink();
-      ids.shrink_to_fit();
+      if (out.offsets.size() > kFew) table_.shrink();
+      out.ids.shrink_to_fit();
     }
-    nb::object shown = valued ? give(std::move(values)) : nb::none();
-    return nb::make_tuple(give(std::move(offsets)), give(std::move(token_ptr)), give(std::move(ids)), shown);
+    nb::object values = out.valued ? give(std::move(out.values)) : nb::none();
+    return nb::make_tuple(give(std::move(out.offsets)), give(std::move(out.token_ptr)),
+                          give(std::move(out.ids)), values);
   }
 
   // Ids of names, -1 where unknown; new names are added if `grow`.
@@ -98,42 +78,7 @@ class AttributeTable {
     return grow ? table_.intern(name, hash) : table_.find(name, hash);
   }
 
-  // Ids of all attributes of a sequence, -1 where unknown.
-  void look_up(const Collector& c, bool grow, std::vector<int32_t>& ids) {
-    const size_t total = c.names.size();
-    ids.resize(total);
-    if (hash_size_ > 0) {
-      for (size_t i = 0; i < total; ++i) ids[i] = id_of(c.names[i], c.hashes[i], grow);
-      return;
-    }
-    for (size_t first = 0; first < total; first += Interner::kBatch) {
-      const size_t n = std::min(Interner::kBatch, total - first);
-      table_.find_many(c.names.data() + first, c.hashes.data() + first, n, ids.data() + first);
-      for (size_t i = first; grow && i < first + n; ++i)
-        if (ids[i] < 0) ids[i] = table_.intern(c.names[i], c.hashes[i]);
-    }
-  }
-
-  void take(const Collector& c, bool grow, std::vector<int32_t>& looked_up, std::vector<int64_t>& token_ptr,
-            std::vector<int32_t>& ids, std::vector<double>& values, bool& valued) {
-    look_up(c, grow, looked_up);
-    if (!c.values.empty() && !valued) values.assign(ids.size(), 1.0), valued = true;
-    const size_t before = ids.size();
-    ids.resize(before + looked_up.size());
-    if (valued) values.resize(before + looked_up.size());
-    size_t i = 0, n = before;
-    for (const int64_t end : c.token_ends) {
-      for (; i < static_cast<size_t>(end); ++i) {
-        ids[n] = looked_up[i];
-        if (valued) values[n] = c.values.empty() ? 1.0 : c.values[i];
-        n += looked_up[i] >= 0;
-      }
-      token_ptr.push_back(static_cast<int64_t>(n));
-    }
-    ids.resize(n);
-    if (valued) values.resize(n);
-  }
-
+  static constexpr size_t kFew = 64;  // sequences
   Interner table_;
   int64_t hash_size_;
 };
@@ -141,15 +86,20 @@ class AttributeTable {
 }  // namespace
 
 void bind_attributes(nb::module_& m) {
+  text_layout = TextLayout::probe();
   nb::class_<AttributeTable>(m, "AttributeTable")
       .def(nb::init<int64_t>(), "hash_size"_a)
       .def("__len__", &AttributeTable::size)
-      .def("encode", &AttributeTable::encode, "sequences"_a, "grow"_a)
+      .def("encode", &AttributeTable::encode, "sequences"_a, "grow"_a, "n_threads"_a = 1)
       .def("ids", &AttributeTable::ids, "names"_a, "grow"_a)
       .def("name", &AttributeTable::name, "id"_a)
       .def("state", &AttributeTable::state)
       .def("keep", &AttributeTable::keep, "ids"_a)
       .def_static("restore", &AttributeTable::restore, "bytes"_a, "starts"_a, "slots"_a, "hash_size"_a);
+  m.def(
+      "reads_in_parallel", [] { return text_layout.known; },
+      "Whether several threads can read Python's strings at once: not if this Python stores them in a way that "
+      "is not known here, or has no interpreter lock.");
   // Slots for keys that lie end to end: what a file without them lacks.
   m.def(
       "string_slots",

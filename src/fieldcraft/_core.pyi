@@ -271,7 +271,7 @@ class AttributeTable:
 
     def __len__(self) -> int: ...
 
-    def encode(self, sequences: list[Any], grow: bool) -> tuple[Any, ...]: ...
+    def encode(self, sequences: list[Any], grow: bool, n_threads: int = 1) -> tuple[Any, ...]: ...
 
     def ids(self, names: list[Any], grow: bool) -> Any: ...
 
@@ -283,6 +283,11 @@ class AttributeTable:
 
     @staticmethod
     def restore(bytes: Uint8Vector, starts: Uint32Vector, slots: Uint32Vector, hash_size: int) -> AttributeTable: ...
+
+def reads_in_parallel() -> bool:
+    """
+    Whether several threads can read Python's strings at once: not if this Python stores them in a way that is not known here, or has no interpreter lock.
+    """
 
 def string_slots(bytes: Uint8Vector, starts: Uint32Vector) -> Any: ...
 

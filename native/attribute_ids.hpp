@@ -1,0 +1,88 @@
+// Attribute ids of tokens, appended sequence by sequence, or read in blocks that are put together afterwards.
+//
+// A block is read while the table of names stands still: a name that the table lacks gets the id table size + k,
+// k its position among the new names of the block. Blocks are then merged in their order (merge), which gives
+// every name the id that it has if the sequences are read one by one: ids follow first appearance, whatever the
+// blocks are and whoever read them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "interning.hpp"
+
+namespace fieldcraft {
+
+struct AttributeIds {
+  std::vector<int64_t> offsets{0};    // [sequences + 1] first token of each
+  std::vector<int64_t> token_ptr{0};  // [tokens + 1] first attribute of each
+  std::vector<int32_t> ids;           // [attributes]
+  std::vector<double> values;         // [attributes], or empty while all are 1
+  bool valued = false;
+
+  // One more sequence: token t has the attributes up to token_ends[t]; those with a negative id are left out.
+  void add(const std::vector<int32_t>& found, const std::vector<double>& given,
+           const std::vector<int64_t>& token_ends) {
+    if (!given.empty()) be_valued();
+    const size_t before = ids.size();
+    ids.resize(before + found.size());
+    if (valued) values.resize(before + found.size());
+    size_t i = 0, n = before;
+    for (const int64_t end : token_ends) {
+      for (; i < static_cast<size_t>(end); ++i) {
+        ids[n] = found[i];
+        if (valued) values[n] = given.empty() ? 1.0 : given[i];
+        n += found[i] >= 0;
+      }
+      token_ptr.push_back(static_cast<int64_t>(n));
+    }
+    ids.resize(n);
+    if (valued) values.resize(n);
+    offsets.push_back(static_cast<int64_t>(token_ptr.size()) - 1);
+  }
+
+  void be_valued() {
+    if (!valued) values.assign(ids.size(), 1.0);
+    valued = true;
+  }
+
+  // Room for as many sequences, tokens and attributes as `more` has; place() fills it.
+  struct Place {
+    size_t sequence, token, attribute;
+  };
+  Place make_room(const AttributeIds& more) {
+    const Place at{offsets.size() - 1, token_ptr.size() - 1, ids.size()};
+    if (more.valued) be_valued();
+    offsets.resize(offsets.size() + more.offsets.size() - 1);
+    token_ptr.resize(token_ptr.size() + more.token_ptr.size() - 1);
+    ids.resize(ids.size() + more.ids.size());
+    if (valued) values.resize(ids.size(), 1.0);
+    offsets.back() = static_cast<int64_t>(token_ptr.size()) - 1;
+    token_ptr.back() = static_cast<int64_t>(ids.size());
+    return at;
+  }
+
+  // Different places may be filled at once by different threads. Ids from `known` on are those of new names:
+  // new name k has the id `merged[k]`.
+  void place(const Place& at, const AttributeIds& more, size_t known, const std::vector<int32_t>& merged) {
+    for (size_t i = 0; i + 1 < more.offsets.size(); ++i)
+      offsets[at.sequence + i] = static_cast<int64_t>(at.token) + more.offsets[i];
+    for (size_t t = 0; t + 1 < more.token_ptr.size(); ++t)
+      token_ptr[at.token + t] = static_cast<int64_t>(at.attribute) + more.token_ptr[t];
+    for (size_t i = 0; i < more.ids.size(); ++i) {
+      const size_t id = static_cast<size_t>(more.ids[i]);
+      ids[at.attribute + i] = id < known ? more.ids[i] : merged[id - known];
+    }
+    if (more.valued) std::copy(more.values.begin(), more.values.end(), values.begin() + at.attribute);
+  }
+
+  // Grows to `times` the present size soon.
+  void expect(size_t times) {
+    ids.reserve(ids.size() * times * 9 / 8);
+    token_ptr.reserve(token_ptr.size() * times * 9 / 8);
+    offsets.reserve(offsets.size() * times * 9 / 8);
+  }
+};
+
+}  // namespace fieldcraft

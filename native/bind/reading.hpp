@@ -1,0 +1,191 @@
+// The sequences of one call -> attribute ids, on several threads.
+//
+// Sequences are read in windows. In a window the calling thread keeps the interpreter lock while it and others
+// read blocks of sequences (plain_reader.hpp), each block into tables of its own; then it merges the blocks in
+// their order. A block is read up to the first sequence that is not made of Python's own objects; the calling
+// thread reads the rest of the block when its turn has come, so that the ids, and the first error, are those of
+// reading one by one. Between windows the lock is handed over from time to time, and Ctrl-C is
+// noticed.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "attribute_ids.hpp"
+#include "bind/plain_reader.hpp"
+#include "parallel.hpp"
+
+namespace fieldcraft::bind {
+
+// Hands the interpreter lock over from time to time. A thread that waits for it asks for it after 5 ms, and a
+// request is granted as soon as the lock is free; whoever lets go earlier may have it back before another one
+// wakes, and that one begins to wait anew.
+class Turns {
+ public:
+  // Calls work(), without the lock if it is another thread's turn. Then handlers of signals run; what they
+  // raise is raised here.
+  template <class Work>
+  void between(const Work& work) {
+    if (Clock::now() - since_ < kHeld) return work();
+    unlocked(work);
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    since_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kHeld{8};
+  Clock::time_point since_ = Clock::now();
+};
+
+class Reading {
+ public:
+  // hash_size > 0: ids are hashes, and the table stays empty.
+  Reading(Interner& table, int64_t hash_size, bool grow, int n_threads)
+      : table_(table),
+        hash_size_(static_cast<uint64_t>(hash_size)),
+        grow_(grow),
+        n_threads_(text_layout.known ? std::max(n_threads, 1) : 1) {}
+
+  AttributeIds out;
+
+  void read(PyObject* sequences) {
+    const Py_ssize_t n = list_size(sequences);
+    for (Py_ssize_t first = 0; first < std::min(n, list_size(sequences));) {
+      std::vector<Block> blocks = window(sequences, first, n);
+      const Py_ssize_t last = blocks.back().last;
+      if (blocks.size() == 1 || n_threads_ == 1) {
+        read_serially(sequences, first, last);
+        blocks.clear();
+      } else {
+        read_blocks(sequences, blocks);
+      }
+      if (first == 0) out.expect(static_cast<size_t>(n / last + 1));  // growing step by step touches more memory
+      first = last;
+      turns_.between([&] { place(blocks); });
+    }
+  }
+
+ private:
+  struct Block {
+    Py_ssize_t first, last, stopped;  // sequences; those from `stopped` on are not read
+    AttributeIds ids;
+    Interner fresh;  // names that the table lacks
+    std::vector<int32_t> merged;
+    AttributeIds::Place at;
+  };
+  struct Scratch {
+    PlainReader reader;
+    std::vector<int32_t> found;
+  };
+
+  // Blocks of sequences from `first` on: enough for all threads and some milliseconds.
+  std::vector<Block> window(PyObject* sequences, Py_ssize_t first, Py_ssize_t n) const {
+    std::vector<Block> blocks;
+    n = std::min(n, list_size(sequences));
+    const Py_ssize_t enough = grow_ ? kGrowingTokens : kTokens;
+    const size_t most = static_cast<size_t>((grow_ ? kGrowingBlocks : kBlocks) * n_threads_);
+    for (Py_ssize_t i = first; i < n && blocks.size() < most;) {
+      Block block{i, i, i, {}, {}, {}, {}};
+      for (Py_ssize_t tokens = 0; i < n && tokens < enough; ++i) {
+        if (i + kAhead < n) __builtin_prefetch(list_item(sequences, i + kAhead));
+        PyObject* items = list_item(sequences, i);
+        tokens += 1 + (PyList_Check(items) ? list_size(items) : 0);
+      }
+      block.last = i;
+      blocks.push_back(std::move(block));
+    }
+    return blocks;
+  }
+
+  void read_serially(PyObject* sequences, Py_ssize_t first, Py_ssize_t last) {
+    for (Py_ssize_t i = first; i < std::min(last, list_size(sequences)); ++i) {
+      const auto next = [&] {
+        return i + 1 < list_size(sequences) ? list_item(sequences, i + 1) : nullptr;
+      };
+      Collector::prefetch_tokens(next());
+      const nb::object current = nb::borrow(list_item(sequences, i));
+      const bool plain = text_layout.known && scratch_.reader.sequence(current.ptr());
+      if (!plain) collector_.sequence(current.ptr(), i);
+      const Names& names = plain ? static_cast<const Names&>(scratch_.reader) : collector_;
+      Collector::prefetch_first_items(next());
+      look_up(names, scratch_.found, table_, [&](size_t k) {
+        return grow_ ? table_.intern(names.names[k], names.hashes[k]) : Interner::kAbsent;
+      });
+      out.add(scratch_.found, names.values, names.token_ends);
+      collector_.done();
+    }
+  }
+
+  void read_blocks(PyObject* sequences, std::vector<Block>& blocks) {
+    std::vector<Scratch> scratch(static_cast<size_t>(n_threads_));
+    for_each_task(n_threads_, blocks.size(), [&](size_t b, int thread) {
+      read_block(sequences, blocks[b], scratch[static_cast<size_t>(thread)]);
+    });
+    known_ = grow_ && hash_size_ == 0 ? table_.size() : SIZE_MAX;
+    for (Block& block : blocks) {
+      if (grow_) block.merged = table_.merge(block.fresh);
+      block.at = out.make_room(block.ids);
+      read_serially(sequences, block.stopped, block.last);
+    }
+  }
+
+  // On any thread: nothing here but list_item and PlainReader touches Python.
+  void read_block(PyObject* sequences, Block& block, Scratch& scratch) const {
+    const int32_t known = static_cast<int32_t>(table_.size());
+    for (; block.stopped < block.last; ++block.stopped) {
+      const auto next = [&] {
+        return block.stopped + 1 < block.last ? list_item(sequences, block.stopped + 1) : nullptr;
+      };
+      Collector::prefetch_tokens(next());
+      PlainReader& names = scratch.reader;
+      if (!names.sequence(list_item(sequences, block.stopped))) return;
+      Collector::prefetch_first_items(next());
+      look_up(names, scratch.found, table_, [&](size_t k) {
+        return grow_ ? known + block.fresh.intern(names.names[k], names.hashes[k]) : Interner::kAbsent;
+      });
+      block.ids.add(scratch.found, names.values, names.token_ends);
+    }
+  }
+
+  // Ids of the attributes of a sequence; absent(k) is that of attribute k, which the table lacks.
+  template <class Absent>
+  void look_up(const Names& names, std::vector<int32_t>& found, const Interner& table,
+               const Absent& absent) const {
+    const size_t total = names.names.size();
+    found.resize(total);
+    if (hash_size_ > 0) {
+      for (size_t i = 0; i < total; ++i) found[i] = static_cast<int32_t>(names.hashes[i] % hash_size_);
+      return;
+    }
+    for (size_t first = 0; first < total; first += Interner::kBatch) {
+      const size_t n = std::min(Interner::kBatch, total - first);
+      table.find_many(names.names.data() + first, names.hashes.data() + first, n, found.data() + first);
+      for (size_t i = first; i < first + n; ++i)
+        if (found[i] < 0) found[i] = absent(i);
+    }
+  }
+
+  // Needs no interpreter lock: Python has nothing of this yet.
+  void place(std::vector<Block>& blocks) {
+    for_each_task(n_threads_, blocks.size(), [&](size_t b, int) {
+      out.place(blocks[b].at, blocks[b].ids, known_, blocks[b].merged);
+    });
+  }
+
+  // Tokens of a block, blocks per thread in a window. The more a growing window contains, the more names are new
+  // to several of its blocks.
+  static constexpr Py_ssize_t kTokens = 1024, kGrowingTokens = 2048;
+  static constexpr int kBlocks = 16, kGrowingBlocks = 4;
+  static constexpr Py_ssize_t kAhead = 8;       // sequences
+  Interner& table_;
+  const uint64_t hash_size_;
+  const bool grow_;
+  const int n_threads_;
+  size_t known_ = 0;  // names in the table when the blocks of the window were read
+  Turns turns_;
+  Scratch scratch_;
+  Collector collector_;
+};
+
+}  // namespace fieldcraft::bind
