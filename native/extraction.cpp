@@ -83,26 +83,73 @@ void Extractor::read(Batch& batch, size_t column, const std::vector<std::string_
     read_frozen(columns_[column], words, batch.columns[column]);
 }
 
+// Columns are merged one by one, blocks placed one by one, each by any thread.
+void Extractor::join(Batch& batch, std::vector<std::vector<ColumnBlock>>& blocks, bool grow, int n_threads) {
+  std::vector<size_t> known;
+  for (const Interner& column : columns_) known.push_back(column.size());
+  for_each_task(n_threads, columns_.size(), [&](size_t c, int) {
+    Interner& table = grow ? columns_[c] : batch.columns[c].fresh;
+    size_t tokens = batch.columns[c].ids.size();
+    for (std::vector<ColumnBlock>& block : blocks) {
+      block[c].merged = table.merge(block[c].fresh);
+      block[c].first = tokens;
+      tokens += block[c].ids.size();
+    }
+    batch.columns[c].ids.resize(tokens);
+  });
+  for_each_task(n_threads, blocks.size(), [&](size_t b, int) {
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      const ColumnBlock& block = blocks[b][c];
+      const size_t first_new = known[c];
+      const int32_t shift = grow ? 0 : static_cast<int32_t>(first_new);
+      int32_t* out = batch.columns[c].ids.data() + block.first;
+      for (const int32_t id : block.ids)
+        *out++ = static_cast<size_t>(id) < first_new ? id : shift + block.merged[static_cast<size_t>(id) - first_new];
+    }
+  });
+}
+
 // ---- step 2: values of new strings
 
-std::vector<Pending> Extractor::derive(Batch& batch, bool grow) {
-  std::vector<Pending> pending;
+struct Extractor::Rows {
+  size_t stream, from, to;    // rows of the stream's map
+  std::vector<size_t> rest;   // those that are left to Python
+};
+
+void Extractor::derive_rows(Batch& batch, Rows& rows, bool grow) {
+  const StreamPlan& s = plan_.streams[rows.stream];
   std::string value;
+  for (size_t row = rows.from; row < rows.to; ++row) {
+    const std::string_view text = string_of(batch, rows.stream, row);
+    if (!s.native || !is_ascii(text))
+      rows.rest.push_back(row);
+    else if (apply_steps(s.steps, text, value))
+      settle(batch, rows.stream, row, value, grow);
+  }
+}
+
+// A growing stream numbers its values in their order, so one thread does all of it; others go in pieces.
+std::vector<Pending> Extractor::derive(Batch& batch, bool grow, int n_threads) {
+  constexpr size_t kPiece = 256, kFew = 2048;  // rows
+  std::vector<Rows> pieces;
+  size_t total = 0;
   for (size_t i = 0; i < plan_.streams.size(); ++i) {
-    const StreamPlan& s = plan_.streams[i];
     if (!derived(i)) continue;
-    const size_t c = static_cast<size_t>(s.column);
+    const size_t c = static_cast<size_t>(plan_.streams[i].column);
     const size_t from = maps_[i].size(), to = columns_[c].size() + batch.columns[c].fresh.size();
     batch.fresh_maps[i].assign(to - from, -1);
-    Pending rest{i, {}};
-    for (size_t row = from; row < to; ++row) {
-      const std::string_view text = string_of(batch, i, row);
-      if (!s.native || !is_ascii(text))
-        rest.rows.push_back(row);
-      else if (apply_steps(s.steps, text, value))
-        settle(batch, i, row, value, grow);
-    }
-    if (!rest.rows.empty()) pending.push_back(std::move(rest));
+    const size_t piece = grow ? std::max<size_t>(to - from, 1) : kPiece;
+    for (size_t row = from; row < to; row += piece) pieces.push_back({i, row, std::min(row + piece, to), {}});
+    total += to - from;
+  }
+  for_each_task(total < kFew ? 1 : n_threads, pieces.size(),
+                [&](size_t p, int) { derive_rows(batch, pieces[p], grow); });
+  std::vector<Pending> pending;
+  for (Rows& rows : pieces) {
+    if (rows.rest.empty()) continue;
+    if (pending.empty() || pending.back().stream != rows.stream) pending.push_back({rows.stream, {}});
+    std::vector<size_t>& all = pending.back().rows;
+    all.insert(all.end(), rows.rest.begin(), rows.rest.end());
   }
   return pending;
 }
@@ -308,11 +355,16 @@ Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   for_each_task(n_threads, n_blocks, [&](size_t b, int) {
     encode_range(batch, b * kBlock, std::min(n, (b + 1) * kBlock), blocks[b]);
   });
-  for (const Incidences& block : blocks) {
-    const int64_t shift = static_cast<int64_t>(whole.attributes.size());
-    whole.attributes.insert(whole.attributes.end(), block.attributes.begin(), block.attributes.end());
-    for (size_t t = 1; t < block.token_ptr.size(); ++t) whole.token_ptr.push_back(shift + block.token_ptr[t]);
-  }
+  std::vector<size_t> first(n_blocks + 1, 0);  // attribute of each block
+  for (size_t b = 0; b < n_blocks; ++b) first[b + 1] = first[b] + blocks[b].attributes.size();
+  whole.attributes.resize(first.back());
+  whole.token_ptr.resize(static_cast<size_t>(batch.offsets.back()) + 1);
+  for_each_task(n_threads, n_blocks, [&](size_t b, int) {
+    std::copy(blocks[b].attributes.begin(), blocks[b].attributes.end(), whole.attributes.begin() + first[b]);
+    int64_t* ptr = whole.token_ptr.data() + batch.offsets[b * kBlock];
+    for (size_t t = 1; t < blocks[b].token_ptr.size(); ++t)
+      ptr[t] = static_cast<int64_t>(first[b]) + blocks[b].token_ptr[t];
+  });
   return whole;
 }
 

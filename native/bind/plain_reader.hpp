@@ -32,6 +32,24 @@ class PlainReader : public Names {
     return true;
   }
 
+  // The same for a list of strings that are names of nothing: the words of a column.
+  bool strings(PyObject* words) {
+    clear();
+    if (!is_exact(words, PyList_Type) || !list(words)) return false;
+    finish();
+    return true;
+  }
+
+  static void prefetch_items(PyObject* object) {
+    if (!is_exact(object, PyList_Type)) return;
+    const Py_ssize_t n = list_size(object);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      const char* string = reinterpret_cast<const char*>(list_item(object, i));
+      __builtin_prefetch(string);
+      __builtin_prefetch(string + 64);  // the text begins near the end of the first line
+    }
+  }
+
  private:
   bool item(PyObject* object) {
     if (is_exact(object, PyList_Type) || is_exact(object, PyTuple_Type)) return elements(object);
@@ -121,16 +139,6 @@ class PlainReader : public Names {
     else
       add_joined(value, prefix_, key);
     return true;
-  }
-
-  static void prefetch_items(PyObject* object) {
-    if (!is_exact(object, PyList_Type)) return;
-    const Py_ssize_t n = list_size(object);
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      const char* string = reinterpret_cast<const char*>(list_item(object, i));
-      __builtin_prefetch(string);
-      __builtin_prefetch(string + 64);  // the text begins near the end of the first line
-    }
   }
 
   static constexpr Py_ssize_t kAhead = 2;  // tokens
