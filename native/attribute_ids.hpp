@@ -77,11 +77,22 @@ struct AttributeIds {
     if (more.valued) std::copy(more.values.begin(), more.values.end(), values.begin() + at.attribute);
   }
 
-  // Grows to `times` the present size soon.
-  void expect(size_t times) {
-    ids.reserve(ids.size() * times * 9 / 8);
-    token_ptr.reserve(token_ptr.size() * times * 9 / 8);
-    offsets.reserve(offsets.size() * times * 9 / 8);
+  // Room for `more`, and for as much again as follows from a share of the sequences that is read with it.
+  // Growing step by step would touch twice the memory.
+  struct Size {
+    size_t sequences = 0, tokens = 0, attributes = 0;
+  };
+  Size size() const { return {offsets.size() - 1, token_ptr.size() - 1, ids.size()}; }
+  void reserve(const Size& more, double share) {
+    const auto room = [&](size_t have, size_t n) {
+      const double all = static_cast<double>(have + n) / share;
+      return have + n + 1 + (share < 1.0 ? static_cast<size_t>(all * 9 / 8) : 0);
+    };
+    if (ids.size() + more.attributes > ids.capacity()) ids.reserve(room(ids.size(), more.attributes));
+    if (token_ptr.size() + more.tokens > token_ptr.capacity())
+      token_ptr.reserve(room(token_ptr.size(), more.tokens));
+    if (offsets.size() + more.sequences > offsets.capacity())
+      offsets.reserve(room(offsets.size(), more.sequences));
   }
 };
 

@@ -83,32 +83,6 @@ void Extractor::read(Batch& batch, size_t column, const std::vector<std::string_
     read_frozen(columns_[column], words, batch.columns[column]);
 }
 
-// Columns are merged one by one, blocks placed one by one, each by any thread.
-void Extractor::join(Batch& batch, std::vector<std::vector<ColumnBlock>>& blocks, bool grow, int n_threads) {
-  std::vector<size_t> known;
-  for (const Interner& column : columns_) known.push_back(column.size());
-  for_each_task(n_threads, columns_.size(), [&](size_t c, int) {
-    Interner& table = grow ? columns_[c] : batch.columns[c].fresh;
-    size_t tokens = batch.columns[c].ids.size();
-    for (std::vector<ColumnBlock>& block : blocks) {
-      block[c].merged = table.merge(block[c].fresh);
-      block[c].first = tokens;
-      tokens += block[c].ids.size();
-    }
-    batch.columns[c].ids.resize(tokens);
-  });
-  for_each_task(n_threads, blocks.size(), [&](size_t b, int) {
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      const ColumnBlock& block = blocks[b][c];
-      const size_t first_new = known[c];
-      const int32_t shift = grow ? 0 : static_cast<int32_t>(first_new);
-      int32_t* out = batch.columns[c].ids.data() + block.first;
-      for (const int32_t id : block.ids)
-        *out++ = static_cast<size_t>(id) < first_new ? id : shift + block.merged[static_cast<size_t>(id) - first_new];
-    }
-  });
-}
-
 // ---- step 2: values of new strings
 
 struct Extractor::Rows {
@@ -338,34 +312,6 @@ void Extractor::encode_range(const Batch& batch, size_t from, size_t to, Inciden
     }
     out.attributes.resize(static_cast<size_t>(next - out.attributes.data()));
   }
-}
-
-Incidences Extractor::encode(const Batch& batch, int n_threads) const {
-  constexpr size_t kBlock = 64;  // sequences
-  const size_t n = batch.offsets.size() - 1, n_blocks = (n + kBlock - 1) / kBlock;
-  Incidences whole;
-  if (n_threads <= 1 || n_blocks <= 1) {
-    const size_t tokens = static_cast<size_t>(batch.offsets.back());
-    whole.token_ptr.reserve(tokens + 1);
-    whole.attributes.reserve(tokens * tables_.size());
-    encode_range(batch, 0, n, whole);
-    return whole;
-  }
-  std::vector<Incidences> blocks(n_blocks);
-  for_each_task(n_threads, n_blocks, [&](size_t b, int) {
-    encode_range(batch, b * kBlock, std::min(n, (b + 1) * kBlock), blocks[b]);
-  });
-  std::vector<size_t> first(n_blocks + 1, 0);  // attribute of each block
-  for (size_t b = 0; b < n_blocks; ++b) first[b + 1] = first[b] + blocks[b].attributes.size();
-  whole.attributes.resize(first.back());
-  whole.token_ptr.resize(static_cast<size_t>(batch.offsets.back()) + 1);
-  for_each_task(n_threads, n_blocks, [&](size_t b, int) {
-    std::copy(blocks[b].attributes.begin(), blocks[b].attributes.end(), whole.attributes.begin() + first[b]);
-    int64_t* ptr = whole.token_ptr.data() + batch.offsets[b * kBlock];
-    for (size_t t = 1; t < blocks[b].token_ptr.size(); ++t)
-      ptr[t] = static_cast<int64_t>(first[b]) + blocks[b].token_ptr[t];
-  });
-  return whole;
 }
 
 }  // namespace fieldcraft

@@ -33,13 +33,14 @@ class Reading {
     for (Py_ssize_t first = 0; first < std::min(n, list_size(sequences));) {
       std::vector<Block> blocks = window(sequences, first, n);
       const Py_ssize_t last = blocks.back().last;
+      const double share = static_cast<double>(last) / static_cast<double>(n);
       if (blocks.size() == 1 || n_threads_ == 1) {
         read_serially(sequences, first, last);
         blocks.clear();
+        if (first == 0) out.reserve(out.size(), share);
       } else {
-        read_blocks(sequences, blocks);
+        read_blocks(sequences, blocks, share);
       }
-      if (first == 0) out.expect(static_cast<size_t>(n / last + 1));  // growing step by step touches more memory
       first = last;
       turns_.between([&] { place(blocks); });
     }
@@ -96,11 +97,17 @@ class Reading {
     }
   }
 
-  void read_blocks(PyObject* sequences, std::vector<Block>& blocks) {
+  void read_blocks(PyObject* sequences, std::vector<Block>& blocks, double share) {
     std::vector<Scratch> scratch(static_cast<size_t>(n_threads_));
     for_each_task(n_threads_, blocks.size(), [&](size_t b, int thread) {
       read_block(sequences, blocks[b], scratch[static_cast<size_t>(thread)]);
     });
+    AttributeIds::Size more;
+    for (const Block& block : blocks) {
+      const AttributeIds::Size size = block.ids.size();
+      more.sequences += size.sequences, more.tokens += size.tokens, more.attributes += size.attributes;
+    }
+    out.reserve(more, share);
     known_ = grow_ && hash_size_ == 0 ? table_.size() : SIZE_MAX;
     for (Block& block : blocks) {
       if (grow_) block.merged = table_.merge(block.fresh);
