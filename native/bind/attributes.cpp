@@ -83,6 +83,28 @@ class AttributeTable {
   int64_t hash_size_;
 };
 
+// The strings of lists as numbers in the order of their first appearance, with the list of them and offsets
+// [lists + 1]; None if anything else than Python's own lists of strings is there.
+nb::object numbered_strings(const nb::list& lists) {
+  if (!text_layout.known) return nb::none();
+  Interner table;
+  PlainReader reader;
+  Turns turns;
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> numbers;
+  for (Py_ssize_t i = 0; i < list_size(lists.ptr()); ++i) {
+    if (i % 1024 == 1023) turns.between([] {});
+    if (i >= list_size(lists.ptr()) || !reader.strings(list_item(lists.ptr(), i))) return nb::none();
+    for (size_t k = 0; k < reader.names.size(); ++k)
+      numbers.push_back(table.intern(reader.names[k], reader.hashes[k]));
+    offsets.push_back(static_cast<int64_t>(numbers.size()));
+  }
+  nb::list names;
+  for (size_t i = 0; i < table.size(); ++i)
+    names.append(nb::str(table.key(i).data(), table.key(i).size()));
+  return nb::make_tuple(names, give(std::move(numbers)), give(std::move(offsets)));
+}
+
 }  // namespace
 
 void bind_attributes(nb::module_& m) {
@@ -100,6 +122,7 @@ void bind_attributes(nb::module_& m) {
       "reads_in_parallel", [] { return text_layout.known; },
       "Whether several threads can read Python's strings at once: not if this Python stores them in a way that "
       "is not known here, or has no interpreter lock.");
+  m.def("numbered_strings", &numbered_strings, "lists"_a);
   // Slots for keys that lie end to end: what a file without them lacks.
   m.def(
       "string_slots",

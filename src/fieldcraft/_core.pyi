@@ -289,6 +289,8 @@ def reads_in_parallel() -> bool:
     Whether several threads can read Python's strings at once: not if this Python stores them in a way that is not known here, or has no interpreter lock.
     """
 
+def numbered_strings(lists: list[Any]) -> Any: ...
+
 def string_slots(bytes: Uint8Vector, starts: Uint32Vector) -> Any: ...
 
 class GazetteerTable:
