@@ -1,9 +1,10 @@
 // Attribute ids of tokens, appended sequence by sequence, or read in blocks that are put together afterwards.
 //
-// A block is read while the table of names stands still: a name that the table lacks gets the id table size + k,
-// k its position among the new names of the block. Blocks are then merged in their order (merge), which gives
-// every name the id that it has if the sequences are read one by one: ids follow first appearance, whatever the
-// blocks are and whoever read them.
+// A thread that reads blocks numbers the names in a table of its own, in the order in which it meets them.
+// Its blocks come in increasing order, so what is new to it in a block has occurred in none of its earlier
+// ones. Merging what was new in each block, block by block, therefore gives every name the id that it has if
+// the sequences are read one by one: ids follow first appearance, whatever the blocks are and whoever read
+// them.
 #pragma once
 
 #include <algorithm>
@@ -63,17 +64,15 @@ struct AttributeIds {
     return at;
   }
 
-  // Different places may be filled at once by different threads. Ids from `known` on are those of new names:
-  // new name k has the id `merged[k]`.
-  void place(const Place& at, const AttributeIds& more, size_t known, const std::vector<int32_t>& merged) {
+  // Different places may be filled at once by different threads. `id_of` maps the ids of `more`; null: they
+  // stay.
+  void place(const Place& at, const AttributeIds& more, const int32_t* id_of) {
     for (size_t i = 0; i + 1 < more.offsets.size(); ++i)
       offsets[at.sequence + i] = static_cast<int64_t>(at.token) + more.offsets[i];
     for (size_t t = 0; t + 1 < more.token_ptr.size(); ++t)
       token_ptr[at.token + t] = static_cast<int64_t>(at.attribute) + more.token_ptr[t];
-    for (size_t i = 0; i < more.ids.size(); ++i) {
-      const size_t id = static_cast<size_t>(more.ids[i]);
-      ids[at.attribute + i] = id < known ? more.ids[i] : merged[id - known];
-    }
+    int32_t* out = ids.data() + at.attribute;
+    for (const int32_t id : more.ids) *out++ = id_of == nullptr ? id : id_of[id];
     if (more.valued) std::copy(more.values.begin(), more.values.end(), values.begin() + at.attribute);
   }
 

@@ -24,8 +24,8 @@ struct ColumnBatch {
 void read_growing(Interner& table, const std::vector<std::string_view>& words, ColumnBatch& batch);
 void read_frozen(const Interner& table, const std::vector<std::string_view>& words, ColumnBatch& batch);
 
-// The strings of one column of some sequences, read while the table stood still: a string that it lacks has the
-// id table size + k, k its position among the new strings of the block.
+// The strings of one column of some sequences, read while the table stood still: a string that it lacks has
+// the id table size + k, k its position among the new strings of the block.
 struct ColumnBlock {
   std::vector<int32_t> ids;     // [tokens of the block]
   Interner fresh;               // strings that the table lacks

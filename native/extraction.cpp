@@ -83,50 +83,7 @@ void Extractor::read(Batch& batch, size_t column, const std::vector<std::string_
     read_frozen(columns_[column], words, batch.columns[column]);
 }
 
-// ---- step 2: values of new strings
-
-struct Extractor::Rows {
-  size_t stream, from, to;    // rows of the stream's map
-  std::vector<size_t> rest;   // those that are left to Python
-};
-
-void Extractor::derive_rows(Batch& batch, Rows& rows, bool grow) {
-  const StreamPlan& s = plan_.streams[rows.stream];
-  std::string value;
-  for (size_t row = rows.from; row < rows.to; ++row) {
-    const std::string_view text = string_of(batch, rows.stream, row);
-    if (!s.native || !is_ascii(text))
-      rows.rest.push_back(row);
-    else if (apply_steps(s.steps, text, value))
-      settle(batch, rows.stream, row, value, grow);
-  }
-}
-
-// A growing stream numbers its values in their order, so one thread does all of it; others go in pieces.
-std::vector<Pending> Extractor::derive(Batch& batch, bool grow, int n_threads) {
-  constexpr size_t kPiece = 256, kFew = 2048;  // rows
-  std::vector<Rows> pieces;
-  size_t total = 0;
-  for (size_t i = 0; i < plan_.streams.size(); ++i) {
-    if (!derived(i)) continue;
-    const size_t c = static_cast<size_t>(plan_.streams[i].column);
-    const size_t from = maps_[i].size(), to = columns_[c].size() + batch.columns[c].fresh.size();
-    batch.fresh_maps[i].assign(to - from, -1);
-    const size_t piece = grow ? std::max<size_t>(to - from, 1) : kPiece;
-    for (size_t row = from; row < to; row += piece) pieces.push_back({i, row, std::min(row + piece, to), {}});
-    total += to - from;
-  }
-  for_each_task(total < kFew ? 1 : n_threads, pieces.size(),
-                [&](size_t p, int) { derive_rows(batch, pieces[p], grow); });
-  std::vector<Pending> pending;
-  for (Rows& rows : pieces) {
-    if (rows.rest.empty()) continue;
-    if (pending.empty() || pending.back().stream != rows.stream) pending.push_back({rows.stream, {}});
-    std::vector<size_t>& all = pending.back().rows;
-    all.insert(all.end(), rows.rest.begin(), rows.rest.end());
-  }
-  return pending;
-}
+// ---- step 2: values of new strings (derive: extraction_blocks.cpp)
 
 std::string_view Extractor::string_of(const Batch& batch, size_t stream, size_t row) const {
   const size_t c = static_cast<size_t>(plan_.streams[stream].column);

@@ -126,21 +126,32 @@ class Interner {
     place_all();
   }
 
-  // The ids of all keys of another table, in its order; those that are new here are added.
-  std::vector<int32_t> merge(const Interner& other) {
-    std::vector<int32_t> ids(other.size());
+  // Some keys of a table: begin .. end-1.
+  struct Part {
+    const Interner* table;
+    size_t begin, end;
+  };
+
+  // The ids of these keys, in their order; those that are new here are added.
+  std::vector<int32_t> merge(const Part& part) {
+    std::vector<int32_t> ids(part.end - part.begin);
     reserve(size() + ids.size());
     std::string_view keys[kBatch];
     uint64_t hashes[kBatch];
     for (size_t first = 0; first < ids.size(); first += kBatch) {
-      const size_t n = std::min(kBatch, ids.size() - first);
-      for (size_t i = 0; i < n; ++i) keys[i] = other.key(first + i), hashes[i] = other.hash_of(first + i);
+      const size_t n = std::min(kBatch, ids.size() - first), from = part.begin + first;
+      for (size_t i = 0; i < n; ++i)
+        keys[i] = part.table->key(from + i), hashes[i] = part.table->hash_of(from + i);
       find_many(keys, hashes, n, ids.data() + first);
       for (size_t i = 0; i < n; ++i)
         if (ids[first + i] == kAbsent) ids[first + i] = append(keys[i], hashes[i]);
     }
     return ids;
   }
+  std::vector<int32_t> merge(const Interner& other) { return merge({&other, 0, other.size()}); }
+
+  // merge(part) for one part after the other, by several threads.
+  std::vector<std::vector<int32_t>> merge_all(const std::vector<Part>& parts, int n_threads);
 
   const Array<char>& arena() const { return arena_; }
   const Array<uint32_t>& starts() const { return starts_; }
@@ -192,8 +203,9 @@ class Interner {
   }
 
  private:
+  class Merge;
   static constexpr uint32_t kEmpty = 0xffffffffu;
-  static constexpr size_t kFirstCapacity = 64;
+  static constexpr size_t kFirstCapacity = 64, kMostKeys = 0x3ffffffe, kMostBytes = 0xffffffff;
 
   uint32_t tag_of(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) & ~id_mask_; }
 
@@ -216,8 +228,8 @@ class Interner {
   }
 
   int32_t append(std::string_view k, uint64_t hash) {
-    if (size() >= 0x3ffffffeu) throw std::length_error("more than 2^30 distinct keys");
-    if (arena_.size() + k.size() > 0xffffffffu) throw std::length_error("more than 4 GiB of distinct keys");
+    if (size() >= kMostKeys) throw std::length_error("more than 2^30 distinct keys");
+    if (arena_.size() + k.size() > kMostBytes) throw std::length_error("more than 4 GiB of distinct keys");
     if ((size() + 2) * 2 > slots_.size()) grow();
     const uint32_t id = static_cast<uint32_t>(size());
     arena_.append(k.begin(), k.end());

@@ -100,8 +100,7 @@ nb::object numbered_strings(const nb::list& lists) {
     offsets.push_back(static_cast<int64_t>(numbers.size()));
   }
   nb::list names;
-  for (size_t i = 0; i < table.size(); ++i)
-    names.append(nb::str(table.key(i).data(), table.key(i).size()));
+  for (size_t i = 0; i < table.size(); ++i) names.append(nb::str(table.key(i).data(), table.key(i).size()));
   return nb::make_tuple(names, give(std::move(numbers)), give(std::move(offsets)));
 }
 
@@ -120,7 +119,8 @@ void bind_attributes(nb::module_& m) {
       .def_static("restore", &AttributeTable::restore, "bytes"_a, "starts"_a, "slots"_a, "hash_size"_a);
   m.def(
       "reads_in_parallel", [] { return text_layout.known; },
-      "Whether several threads can read Python's strings at once: not if this Python stores them in a way that "
+      "Whether several threads can read Python's strings at once: not if this Python stores them in a way "
+      "that "
       "is not known here, or has no interpreter lock.");
   m.def("numbered_strings", &numbered_strings, "lists"_a);
   // Slots for keys that lie end to end: what a file without them lacks.

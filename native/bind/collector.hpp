@@ -175,8 +175,7 @@ class Collector : public Names {
 
   void entry(std::string_view name, PyObject* value, const std::string& prefix, int depth) {
     if (value == Py_True || value == Py_False) return number(name, value == Py_True ? 1.0 : 0.0, prefix);
-    if (PyUnicode_Check(value))
-      return add_joined(1.0, prefix, name, ":", text(value));
+    if (PyUnicode_Check(value)) return add_joined(1.0, prefix, name, ":", text(value));
     if (PyFloat_Check(value) || PyLong_CheckExact(value)) return number(name, as_double(value, name), prefix);
     const std::string longer = prefix + std::string(name) + ":";
     if (PyDict_Check(value)) return dict(value, longer, depth + 1);

@@ -1,9 +1,10 @@
 // The columns of one call -> ids of strings, on several threads.
 //
-// columns[c][i] is the list of strings of column c in sequence i. As in reading.hpp, the calling thread keeps the
-// interpreter lock while it and others read blocks of sequences, hands it over from time to time, and puts the
-// blocks together in their order. If anything is not one of Python's own strings in one of its own lists, or the
-// columns differ in length, nothing is put together: the calling thread reads everything and finds the error.
+// columns[c][i] is the list of strings of column c in sequence i. As in reading.hpp, the calling thread keeps
+// the interpreter lock while it and others read blocks of sequences, hands it over from time to time, and
+// puts the blocks together in their order. If anything is not one of Python's own strings in one of its own
+// lists, or the columns differ in length, nothing is put together: the calling thread reads everything and
+// finds the error.
 #pragma once
 
 #include <atomic>

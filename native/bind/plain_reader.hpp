@@ -1,7 +1,9 @@
-// The features of a sequence that consists of Python's own objects alone, read on any thread (plain_text.hpp).
+// The features of a sequence that consists of Python's own objects alone, read on any thread
+// (plain_text.hpp).
 //
-// It reads what Collector reads, with the same result, and gives up at anything else: subclasses, sets, numbers
-// of other types and whatever is an error. Then the calling thread reads the sequence with a Collector.
+// It reads what Collector reads, with the same result, and gives up at anything else: subclasses, sets,
+// numbers of other types and whatever is an error. Then the calling thread reads the sequence with a
+// Collector.
 #pragma once
 
 #include <cmath>

@@ -24,9 +24,9 @@ SEQUENCES = 600  # of some 20 tokens: several windows of several blocks
 Corpus = list[Any]
 
 WORDS = {
-    "ascii": "the old dog sat down and looked at nothing in particular".split(),
-    "latin": "été Straße façade naïve Ærø ño über çà œuvre".split(),
-    "wide": "学 犬 日本語 Москва γλώσσα עברית कखग 한국어".split(),
+    "ascii": ["the", "old", "dog", "sat", "down", "and", "looked", "at", "nothing", "in", "particular"],
+    "latin": ["été", "Straße", "façade", "naïve", "Ærø", "ño", "über", "çà", "œuvre"],
+    "wide": ["学", "犬", "日本語", "Москва", "γλώσσα", "עברית", "कखग", "한국어"],
     "astral": ["𝔞", "😀x", "x𐍈y", "𠀀𠀁", "é😀", "z"],
 }
 
