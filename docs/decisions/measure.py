@@ -97,12 +97,23 @@ def levels() -> None:
         print(f"{level:<9}", subprocess.check_output(command, env=environment, text=True).strip())
 
 
+def readers() -> None:
+    """018: 20,000 sequences of strings read by one, two and four threads, and whether the ids are the same."""
+    sentences = [by_hand(list(s.columns["word"])) for s in fc.datasets.addresses(20_000)]
+    encoded = {}
+    for n in (1, 2, 4):
+        encoded[n] = FreeFeatures().encode(sentences, grow=True, n_threads=n)
+        took = best(lambda n=n: FreeFeatures().encode(sentences, grow=True, n_threads=n))
+        print(f"{n} threads {took}, equal ids: {np.array_equal(encoded[1].attributes, encoded[n].attributes)}")
+
+
 MEASUREMENTS: dict[str, Callable[[], None]] = {
     "001": threads,
     "002": labels_per_attribute,
     "003": numerics,
     "004": extraction,
     "006": levels,
+    "018": readers,
     "one-thread": lambda: print(per_evaluation(trained(1))),
 }
 
