@@ -43,16 +43,23 @@ class Grouping {
     all_.ptr.assign(n_attributes + 1, 0), all_.family.assign(n_attributes, 0);
     first_.assign(tokens.offsets[tokens.n_sequences] + 1, 0);
     for (int64_t i = 0; i < tokens.n_sequences; ++i) first_[tokens.offsets[i]] = 1;
+    simple_ = is_simple();
   }
 
   const Occurrences& all() const { return all_; }
   bool is_edge(int64_t a) const { return on_edge_ != nullptr && on_edge_[a]; }
 
   void count() {
-    each(0, n_attributes(), [&](int32_t a, int64_t t) {
-      all_.ptr[a + 1] += n_codes(gold_, t, is_edge(a));
-      ++all_.family[a];
-    });
+    int64_t *n_codes_of = all_.ptr.data() + 1, *family = all_.family.data();
+    if (simple_) {
+      each(0, n_attributes(), [=](int32_t a, int64_t) { ++family[a]; });
+      std::copy(all_.family.begin(), all_.family.end(), n_codes_of);
+    } else {
+      each(0, n_attributes(), [=, this](int32_t a, int64_t t) {
+        n_codes_of[a] += n_codes(gold_, t, is_edge(a));
+        ++family[a];
+      });
+    }
     std::partial_sum(all_.ptr.begin(), all_.ptr.end(), all_.ptr.begin());
     all_.code.resize(all_.ptr.back());
     next_.assign(all_.ptr.begin(), all_.ptr.end() - 1);
@@ -60,9 +67,16 @@ class Grouping {
 
   // The codes of attributes begin .. end-1; others may be filled at the same time.
   void fill(int64_t begin, int64_t end) {
-    each(begin, end, [&](int32_t a, int64_t t) {
-      each_code(gold_, t, is_edge(a), S_, [&](uint32_t code) { all_.code[next_[a]++] = code; });
-    });
+    uint32_t* code = all_.code.data();
+    int64_t* next = next_.data();
+    if (simple_) {
+      const int32_t* label = gold_.label;
+      each(begin, end, [=](int32_t a, int64_t t) { code[next[a]++] = static_cast<uint32_t>(label[t]); });
+    } else {
+      each(begin, end, [=, this](int32_t a, int64_t t) {
+        each_code(gold_, t, is_edge(a), S_, [&](uint32_t one) { code[next[a]++] = one; });
+      });
+    }
   }
 
   // Bounds of at most n ranges of attributes with about equally many occurrences.
@@ -79,12 +93,23 @@ class Grouping {
  private:
   int64_t n_attributes() const { return static_cast<int64_t>(all_.family.size()); }
 
+  int64_t n_tokens() const { return tokens_.offsets[tokens_.n_sequences]; }
+
+  // One label per token, and no attribute of pairs: a code is a label.
+  bool is_simple() const {
+    bool one = on_edge_ == nullptr;
+    for (int64_t t = 0; t < n_tokens(); ++t) one &= gold_.ptr[t] == t;
+    return one && gold_.ptr[n_tokens()] == n_tokens();
+  }
+
   template <class Visit>
   void each(int64_t begin, int64_t end, const Visit& visit) const {
     const uint64_t n = static_cast<uint64_t>(end - begin);
-    for (int64_t t = 0; t < tokens_.offsets[tokens_.n_sequences]; ++t)
-      for (int64_t i = tokens_.token_ptr[t]; i < tokens_.token_ptr[t + 1]; ++i) {
-        const int32_t a = tokens_.attributes[i];
+    const int64_t* ptr = tokens_.token_ptr;
+    const int32_t* attributes = tokens_.attributes;
+    for (int64_t t = 0, last = n_tokens(); t < last; ++t)
+      for (int64_t i = ptr[t], to = ptr[t + 1]; i < to; ++i) {
+        const int32_t a = attributes[i];
         if (static_cast<uint64_t>(a - begin) < n && (!is_edge(a) || !first_[t])) visit(a, t);
       }
   }
@@ -93,6 +118,7 @@ class Grouping {
   const uint8_t* on_edge_;
   const Candidates& gold_;
   const int64_t S_;
+  bool simple_;
   Occurrences all_;
   std::vector<uint8_t> first_;  // [tokens + 1] whether a sequence begins there
   std::vector<int64_t> next_;   // [A] where the next code goes

@@ -94,6 +94,7 @@ nb::object numbered_strings(const nb::list& lists) {
   std::vector<int32_t> numbers;
   for (Py_ssize_t i = 0; i < list_size(lists.ptr()); ++i) {
     if (i % 1024 == 1023) turns.between([] {});
+    if (i + 1 < list_size(lists.ptr())) PlainReader::prefetch_items(list_item(lists.ptr(), i + 1));
     if (i >= list_size(lists.ptr()) || !reader.strings(list_item(lists.ptr(), i))) return nb::none();
     for (size_t k = 0; k < reader.names.size(); ++k)
       numbers.push_back(table.intern(reader.names[k], reader.hashes[k]));
