@@ -10,6 +10,8 @@ import subprocess
 import sys
 import timeit
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -98,13 +100,14 @@ def levels() -> None:
 
 
 def readers() -> None:
-    """018: 20,000 sequences of strings read by one, two and four threads, and whether the ids are the same."""
+    """018: 20,000 sequences of strings read by one, two and four threads; are the ids the same?"""
     sentences = [by_hand(list(s.columns["word"])) for s in fc.datasets.addresses(20_000)]
-    encoded = {}
+
+    def read(n: int) -> Any:
+        return FreeFeatures().encode(sentences, grow=True, n_threads=n).attributes
+
     for n in (1, 2, 4):
-        encoded[n] = FreeFeatures().encode(sentences, grow=True, n_threads=n)
-        took = best(lambda n=n: FreeFeatures().encode(sentences, grow=True, n_threads=n))
-        print(f"{n} threads {took}, equal ids: {np.array_equal(encoded[1].attributes, encoded[n].attributes)}")
+        print(f"{n} threads {best(partial(read, n))}, equal ids: {np.array_equal(read(1), read(n))}")
 
 
 MEASUREMENTS: dict[str, Callable[[], None]] = {

@@ -105,6 +105,27 @@ nb::object numbered_strings(const nb::list& lists) {
   return nb::make_tuple(names, give(std::move(numbers)), give(std::move(offsets)));
 }
 
+// The reverse: list i of names[numbers[t]] for t in offsets[i] .. offsets[i + 1] - 1.
+nb::list spelled_lists(const nb::list& names, const In1<int32_t>& numbers, const In1<int64_t>& offsets) {
+  check_offsets(offsets, static_cast<int64_t>(numbers.shape(0)), "offsets");
+  check_range(numbers, 0, static_cast<int64_t>(nb::len(names)), "numbers");
+  std::vector<PyObject*> objects;
+  for (nb::handle name : names) objects.push_back(name.ptr());
+  nb::list out;
+  for (size_t i = 0; i + 1 < offsets.shape(0); ++i) {
+    const int64_t begin = offsets(i), n = offsets(i + 1) - begin;
+    const nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(n)));
+    if (!list.is_valid()) nb::raise_python_error();
+    for (int64_t t = 0; t < n; ++t) {
+      PyObject* name = objects[static_cast<size_t>(numbers(static_cast<size_t>(begin + t)))];
+      Py_INCREF(name);
+      set_new_item(list.ptr(), static_cast<Py_ssize_t>(t), name);
+    }
+    out.append(list);
+  }
+  return out;
+}
+
 }  // namespace
 
 void bind_attributes(nb::module_& m) {
@@ -124,6 +145,7 @@ void bind_attributes(nb::module_& m) {
       "that "
       "is not known here, or has no interpreter lock.");
   m.def("numbered_strings", &numbered_strings, "lists"_a);
+  m.def("spelled_lists", &spelled_lists, "names"_a, "numbers"_a, "offsets"_a);
   // Slots for keys that lie end to end: what a file without them lacks.
   m.def(
       "string_slots",

@@ -23,10 +23,12 @@ namespace fieldcraft::bind {
 #ifdef Py_LIMITED_API
 inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GetItem(list, i); }
 inline Py_ssize_t list_size(PyObject* list) { return PyList_Size(list); }
+inline void set_new_item(PyObject* list, Py_ssize_t i, PyObject* own) { PyList_SetItem(list, i, own); }
 inline const char* utf8(PyObject* string, Py_ssize_t* n) { return PyUnicode_AsUTF8AndSize(string, n); }
 #else
 inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GET_ITEM(list, i); }
 inline Py_ssize_t list_size(PyObject* list) { return PyList_GET_SIZE(list); }
+inline void set_new_item(PyObject* list, Py_ssize_t i, PyObject* own) { PyList_SET_ITEM(list, i, own); }
 inline const char* utf8(PyObject* string, Py_ssize_t* n) {
   if (!PyUnicode_IS_COMPACT_ASCII(string)) return PyUnicode_AsUTF8AndSize(string, n);
   *n = PyUnicode_GET_LENGTH(string);

@@ -26,3 +26,14 @@ def numbered(lists: Any) -> NumberedStrings | None:
     """
     read = _core.numbered_strings(lists) if type(lists) is list else None
     return None if read is None else NumberedStrings(*read)
+
+
+def spelled(names: list[Any], numbers: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[list[Any]]:
+    """The reverse of ``numbered``.
+
+    >>> spelled(["a", "b"], np.array([0, 1, 1], np.int32), np.array([0, 2, 3]))
+    [['a', 'b'], ['b']]
+    """
+    return _core.spelled_lists(  # type: ignore[no-any-return]
+        names, np.ascontiguousarray(numbers, np.int32), np.ascontiguousarray(offsets, np.int64)
+    )

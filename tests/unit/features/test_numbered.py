@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldcraft.features.numbered import numbered
+from fieldcraft.features.numbered import numbered, spelled
 
 
 class Name(str):
@@ -26,6 +26,7 @@ def test_numbers_follow_first_appearance(lists: list[list[str]]) -> None:
     bounds = read.offsets.tolist()
     assert [read.numbers[a:b].tolist() for a, b in zip(bounds, bounds[1:])] == expected
     assert (read.numbers.dtype, read.offsets.dtype) == (np.int32, np.int64)
+    assert spelled(*read) == lists
 
 
 OTHERS: list[Any] = [
@@ -47,3 +48,12 @@ OTHERS: list[Any] = [
 @pytest.mark.parametrize("lists", OTHERS, ids=range(len(OTHERS)))
 def test_anything_else_is_not_read(lists: Any) -> None:
     assert numbered(lists) is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "offsets"),
+    [([0, 2], [0, 2]), ([0, -1], [0, 2]), ([0, 1], [0, 1]), ([0, 1], [0, 2, 1, 2]), ([0, 1], [1, 2])],
+)
+def test_numbers_and_offsets_out_of_range_are_refused(numbers: list[int], offsets: list[int]) -> None:
+    with pytest.raises(ValueError, match="numbers|offsets"):
+        spelled(["a", "b"], np.array(numbers, np.int32), np.array(offsets))
