@@ -34,6 +34,6 @@ def spelled(names: list[Any], numbers: NDArray[np.int32], offsets: NDArray[np.in
     >>> spelled(["a", "b"], np.array([0, 1, 1], np.int32), np.array([0, 2, 3]))
     [['a', 'b'], ['b']]
     """
-    return _core.spelled_lists(  # type: ignore[no-any-return]
+    return _core.spelled_lists(
         names, np.ascontiguousarray(numbers, np.int32), np.ascontiguousarray(offsets, np.int64)
     )
