@@ -64,11 +64,11 @@ def encode_labels(
 ) -> NDArray[np.int32]:
     """Numbers of the labels [tokens]; checks that each sequence has as many as it has tokens."""
     number = {name: i for i, name in enumerate(names)}
-    _check_lengths(y, offsets)
     plain = numbered(y)
+    if plain is not None and np.array_equal(plain.offsets, offsets) and number.keys() >= set(plain.names):
+        return np.array([number[name] for name in plain.names], np.int32)[plain.numbers]
+    _check_lengths(y, offsets)
     try:
-        if plain is not None:
-            return np.array([number[name] for name in plain.names], np.int32)[plain.numbers]
         numbers = map(number.__getitem__, chain.from_iterable(y))
         return np.fromiter(numbers, np.int32, int(offsets[-1]))
     except KeyError:
