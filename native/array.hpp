@@ -45,6 +45,7 @@ class Array {
   const T* end() const { return data_ + size_; }
 
   void set(size_t i, const T& value) { own()[i] = value; }
+  T* writable() { return own().data(); }  // until the size changes
   void push_back(const T& value) {
     own().push_back(value);
     refresh();

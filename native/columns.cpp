@@ -1,6 +1,7 @@
 // Reading strings in two passes (hash and prefetch, then look up), and the table of pairs.
 #include "columns.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace fieldcraft {
@@ -30,6 +31,20 @@ void read_frozen(const Interner& table, const std::vector<std::string_view>& wor
     if (id == Interner::kAbsent)
       id = static_cast<int32_t>(table.size()) + batch.fresh.intern(words[t], batch.hash_of[t]);
     batch.ids.push_back(id);
+  }
+}
+
+void ColumnBlock::read(const Interner& table, const std::vector<std::string_view>& words,
+                       const std::vector<uint64_t>& hash_of) {
+  const int32_t known = static_cast<int32_t>(table.size());
+  const size_t before = ids.size();
+  ids.resize(before + words.size());
+  for (size_t first = 0; first < words.size(); first += Interner::kBatch) {
+    const size_t n = std::min(Interner::kBatch, words.size() - first);
+    int32_t* out = ids.data() + before + first;
+    table.find_many(words.data() + first, hash_of.data() + first, n, out);
+    for (size_t i = 0; i < n; ++i)
+      if (out[i] == Interner::kAbsent) out[i] = known + fresh.intern(words[first + i], hash_of[first + i]);
   }
 }
 

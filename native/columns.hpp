@@ -24,6 +24,18 @@ struct ColumnBatch {
 void read_growing(Interner& table, const std::vector<std::string_view>& words, ColumnBatch& batch);
 void read_frozen(const Interner& table, const std::vector<std::string_view>& words, ColumnBatch& batch);
 
+// The strings of one column of some sequences, read while the table stood still: a string that it lacks has
+// the id table size + k, k its position among the new strings of the block.
+struct ColumnBlock {
+  std::vector<int32_t> ids;     // [tokens of the block]
+  Interner fresh;               // strings that the table lacks
+  std::vector<int32_t> merged;  // [fresh] their ids when all blocks are put together
+  size_t first = 0;             // token of the batch
+
+  void read(const Interner& table, const std::vector<std::string_view>& words,
+            const std::vector<uint64_t>& hash_of);
+};
+
 // Pairs of ids, packed: (left, right) -> dense id in order of first appearance.
 //
 // Open addressing with the exact key in the slot: a hit costs one cache line and needs no check.

@@ -83,29 +83,7 @@ void Extractor::read(Batch& batch, size_t column, const std::vector<std::string_
     read_frozen(columns_[column], words, batch.columns[column]);
 }
 
-// ---- step 2: values of new strings
-
-std::vector<Pending> Extractor::derive(Batch& batch, bool grow) {
-  std::vector<Pending> pending;
-  std::string value;
-  for (size_t i = 0; i < plan_.streams.size(); ++i) {
-    const StreamPlan& s = plan_.streams[i];
-    if (!derived(i)) continue;
-    const size_t c = static_cast<size_t>(s.column);
-    const size_t from = maps_[i].size(), to = columns_[c].size() + batch.columns[c].fresh.size();
-    batch.fresh_maps[i].assign(to - from, -1);
-    Pending rest{i, {}};
-    for (size_t row = from; row < to; ++row) {
-      const std::string_view text = string_of(batch, i, row);
-      if (!s.native || !is_ascii(text))
-        rest.rows.push_back(row);
-      else if (apply_steps(s.steps, text, value))
-        settle(batch, i, row, value, grow);
-    }
-    if (!rest.rows.empty()) pending.push_back(std::move(rest));
-  }
-  return pending;
-}
+// ---- step 2: values of new strings (derive: extraction_blocks.cpp)
 
 std::string_view Extractor::string_of(const Batch& batch, size_t stream, size_t row) const {
   const size_t c = static_cast<size_t>(plan_.streams[stream].column);
@@ -291,29 +269,6 @@ void Extractor::encode_range(const Batch& batch, size_t from, size_t to, Inciden
     }
     out.attributes.resize(static_cast<size_t>(next - out.attributes.data()));
   }
-}
-
-Incidences Extractor::encode(const Batch& batch, int n_threads) const {
-  constexpr size_t kBlock = 64;  // sequences
-  const size_t n = batch.offsets.size() - 1, n_blocks = (n + kBlock - 1) / kBlock;
-  Incidences whole;
-  if (n_threads <= 1 || n_blocks <= 1) {
-    const size_t tokens = static_cast<size_t>(batch.offsets.back());
-    whole.token_ptr.reserve(tokens + 1);
-    whole.attributes.reserve(tokens * tables_.size());
-    encode_range(batch, 0, n, whole);
-    return whole;
-  }
-  std::vector<Incidences> blocks(n_blocks);
-  for_each_task(n_threads, n_blocks, [&](size_t b, int) {
-    encode_range(batch, b * kBlock, std::min(n, (b + 1) * kBlock), blocks[b]);
-  });
-  for (const Incidences& block : blocks) {
-    const int64_t shift = static_cast<int64_t>(whole.attributes.size());
-    whole.attributes.insert(whole.attributes.end(), block.attributes.begin(), block.attributes.end());
-    for (size_t t = 1; t < block.token_ptr.size(); ++t) whole.token_ptr.push_back(shift + block.token_ptr[t]);
-  }
-  return whole;
 }
 
 }  // namespace fieldcraft

@@ -14,7 +14,7 @@
 // Value -1: a predicate that is false, or (frozen) a value never seen; it makes no attribute.
 //
 // Layout of a sequence of n tokens: values[node][R + p] for p in -R .. n-1+R.
-// Hazard: growing is for one thread, without readers; frozen encoding is const and for any number.
+// Hazard: growing is for one caller, without readers; frozen encoding is const and for any number.
 #pragma once
 
 #include <cstdint>
@@ -102,9 +102,11 @@ class Extractor {
   Batch begin() const;
   bool settled() const;
   void read(Batch& batch, size_t column, const std::vector<std::string_view>& words, bool grow);
+  // The same from blocks [blocks][columns] that were read while the columns stood still, in their order.
+  void join(Batch& batch, std::vector<std::vector<ColumnBlock>>& blocks, bool grow, int n_threads);
 
   // Step 2: values of the batch's new strings; what is left to Python comes back and is settled.
-  std::vector<Pending> derive(Batch& batch, bool grow);
+  std::vector<Pending> derive(Batch& batch, bool grow, int n_threads);
   std::string_view string_of(const Batch& batch, size_t stream, size_t row) const;
   void settle(Batch& batch, size_t stream, size_t row, const std::optional<std::string>& value, bool grow);
 
@@ -138,6 +140,8 @@ class Extractor {
   void fill_streams(const Batch& batch, size_t sequence, Scratch& scratch) const;
   template <class Find>
   void fill_pair(size_t pair, int64_t n, Scratch& scratch, const Find& find) const;
+  struct Rows;
+  void derive_rows(Batch& batch, Rows& rows, bool grow);
   void encode_range(const Batch& batch, size_t from, size_t to, Incidences& out) const;
   void emit_growing(int64_t n, Scratch& scratch, Incidences& out);
   void widen_tables();

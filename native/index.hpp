@@ -32,7 +32,8 @@ struct Candidates {
   const int32_t* label;
 };
 
+// Threads share the attributes; the result does not depend on their number.
 FeatureCounts count_features(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
-                             const Candidates& gold, int S, const IndexRules& rules);
+                             const Candidates& gold, int S, const IndexRules& rules, int n_threads);
 
 }  // namespace fieldcraft

@@ -12,6 +12,8 @@
 // Hazard: growing invalidates views returned by key().
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -117,6 +119,40 @@ class Interner {
   }
   int32_t intern(std::string_view k) { return intern(k, hash_bytes(k.data(), k.size())); }
 
+  // Room for n keys without growing step by step.
+  void reserve(size_t n) {
+    if ((n + 1) * 2 <= slots_.size()) return;
+    resize(std::bit_ceil((n + 1) * 2));
+    place_all();
+  }
+
+  // Some keys of a table: begin .. end-1.
+  struct Part {
+    const Interner* table;
+    size_t begin, end;
+  };
+
+  // The ids of these keys, in their order; those that are new here are added.
+  std::vector<int32_t> merge(const Part& part) {
+    std::vector<int32_t> ids(part.end - part.begin);
+    reserve(size() + ids.size());
+    std::string_view keys[kBatch];
+    uint64_t hashes[kBatch];
+    for (size_t first = 0; first < ids.size(); first += kBatch) {
+      const size_t n = std::min(kBatch, ids.size() - first), from = part.begin + first;
+      for (size_t i = 0; i < n; ++i)
+        keys[i] = part.table->key(from + i), hashes[i] = part.table->hash_of(from + i);
+      find_many(keys, hashes, n, ids.data() + first);
+      for (size_t i = 0; i < n; ++i)
+        if (ids[first + i] == kAbsent) ids[first + i] = append(keys[i], hashes[i]);
+    }
+    return ids;
+  }
+  std::vector<int32_t> merge(const Interner& other) { return merge({&other, 0, other.size()}); }
+
+  // merge(part) for one part after the other, by several threads.
+  std::vector<std::vector<int32_t>> merge_all(const std::vector<Part>& parts, int n_threads);
+
   const Array<char>& arena() const { return arena_; }
   const Array<uint32_t>& starts() const { return starts_; }
 
@@ -167,8 +203,9 @@ class Interner {
   }
 
  private:
+  class Merge;
   static constexpr uint32_t kEmpty = 0xffffffffu;
-  static constexpr size_t kFirstCapacity = 64;
+  static constexpr size_t kFirstCapacity = 64, kMostKeys = 0x3ffffffe, kMostBytes = 0xffffffff;
 
   uint32_t tag_of(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) & ~id_mask_; }
 
@@ -191,8 +228,8 @@ class Interner {
   }
 
   int32_t append(std::string_view k, uint64_t hash) {
-    if (size() >= 0x3ffffffeu) throw std::length_error("more than 2^30 distinct keys");
-    if (arena_.size() + k.size() > 0xffffffffu) throw std::length_error("more than 4 GiB of distinct keys");
+    if (size() >= kMostKeys) throw std::length_error("more than 2^30 distinct keys");
+    if (arena_.size() + k.size() > kMostBytes) throw std::length_error("more than 4 GiB of distinct keys");
     if ((size() + 2) * 2 > slots_.size()) grow();
     const uint32_t id = static_cast<uint32_t>(size());
     arena_.append(k.begin(), k.end());
@@ -217,7 +254,16 @@ class Interner {
   }
   void grow() {
     resize(slots_.size() * 2);
-    for (size_t id = 0; id < size(); ++id) place(static_cast<uint32_t>(id), hash_of(id));
+    place_all();
+  }
+  // Hashes first, each touching its slot, then the slots.
+  void place_all() {
+    uint64_t hashes[kBatch];
+    for (size_t first = 0; first < size(); first += kBatch) {
+      const size_t n = std::min(kBatch, size() - first);
+      for (size_t i = 0; i < n; ++i) prefetch(hashes[i] = hash_of(first + i));
+      for (size_t i = 0; i < n; ++i) place(static_cast<uint32_t>(first + i), hashes[i]);
+    }
   }
 
   Array<char> arena_;       // [bytes] all keys, end to end

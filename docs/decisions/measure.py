@@ -10,6 +10,8 @@ import subprocess
 import sys
 import timeit
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -97,12 +99,24 @@ def levels() -> None:
         print(f"{level:<9}", subprocess.check_output(command, env=environment, text=True).strip())
 
 
+def readers() -> None:
+    """018: 20,000 sequences of strings read by one, two and four threads; are the ids the same?"""
+    sentences = [by_hand(list(s.columns["word"])) for s in fc.datasets.addresses(20_000)]
+
+    def read(n: int) -> Any:
+        return FreeFeatures().encode(sentences, grow=True, n_threads=n).attributes
+
+    for n in (1, 2, 4):
+        print(f"{n} threads {best(partial(read, n))}, equal ids: {np.array_equal(read(1), read(n))}")
+
+
 MEASUREMENTS: dict[str, Callable[[], None]] = {
     "001": threads,
     "002": labels_per_attribute,
     "003": numerics,
     "004": extraction,
     "006": levels,
+    "018": readers,
     "one-thread": lambda: print(per_evaluation(trained(1))),
 }
 

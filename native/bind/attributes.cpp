@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "bind/arrays.hpp"
-#include "bind/collector.hpp"
+#include "bind/reading.hpp"
 #include "bind/strings.hpp"
 
 namespace fieldcraft::bind {
@@ -17,38 +17,18 @@ class AttributeTable {
 
   int64_t size() const { return hash_size_ > 0 ? hash_size_ : static_cast<int64_t>(table_.size()); }
 
-  nb::tuple encode(nb::list sequences, bool grow) {
-    std::vector<int64_t> offsets{0}, token_ptr{0};
-    std::vector<int32_t> ids, looked_up;
-    std::vector<double> values;
-    bool valued = false;  // false while all values are 1
-    Collector collector;
-    constexpr Py_ssize_t kSampled = 64;  // sequences from which the size of all is guessed
-    const Py_ssize_t n = list_size(sequences.ptr());
-    for (Py_ssize_t i = 0; i < n && i < list_size(sequences.ptr()); ++i) {
-      const auto next = [&] {
-        return i + 1 < list_size(sequences.ptr()) ? list_item(sequences.ptr(), i + 1) : nullptr;
-      };
-      Collector::prefetch_tokens(next());
-      const nb::object current = nb::borrow(list_item(sequences.ptr(), i));
-      collector.sequence(current.ptr(), i);
-      Collector::prefetch_first_items(next());
-      take(collector, grow, looked_up, token_ptr, ids, values, valued);
-      offsets.push_back(static_cast<int64_t>(token_ptr.size()) - 1);
-      collector.done();
-      if (i + 1 == kSampled) {  // growing step by step would touch twice the memory
-        ids.reserve(ids.size() * (n / kSampled + 1) * 9 / 8);
-        token_ptr.reserve(token_ptr.size() * (n / kSampled + 1) * 9 / 8);
-        offsets.reserve(n + 1);
-      }
-    }
+  nb::tuple encode(nb::list sequences, bool grow, int n_threads) {
+    Reading reading(table_, hash_size_, grow, n_threads);
+    reading.read(sequences.ptr());
+    AttributeIds& out = reading.out;
     if (grow) {  // a model is to be trained: memory counts
       // A table that grows by one sequence at a time keeps its room: shrinking it copies all names.
-      if (n >= kSampled) table_.shrink();
-      ids.shrink_to_fit();
+      if (out.offsets.size() > kFew) table_.shrink();
+      out.ids.shrink_to_fit();
     }
-    nb::object shown = valued ? give(std::move(values)) : nb::none();
-    return nb::make_tuple(give(std::move(offsets)), give(std::move(token_ptr)), give(std::move(ids)), shown);
+    nb::object values = out.valued ? give(std::move(out.values)) : nb::none();
+    return nb::make_tuple(give(std::move(out.offsets)), give(std::move(out.token_ptr)),
+                          give(std::move(out.ids)), values);
   }
 
   // Ids of names, -1 where unknown; new names are added if `grow`.
@@ -98,58 +78,74 @@ class AttributeTable {
     return grow ? table_.intern(name, hash) : table_.find(name, hash);
   }
 
-  // Ids of all attributes of a sequence, -1 where unknown.
-  void look_up(const Collector& c, bool grow, std::vector<int32_t>& ids) {
-    const size_t total = c.names.size();
-    ids.resize(total);
-    if (hash_size_ > 0) {
-      for (size_t i = 0; i < total; ++i) ids[i] = id_of(c.names[i], c.hashes[i], grow);
-      return;
-    }
-    for (size_t first = 0; first < total; first += Interner::kBatch) {
-      const size_t n = std::min(Interner::kBatch, total - first);
-      table_.find_many(c.names.data() + first, c.hashes.data() + first, n, ids.data() + first);
-      for (size_t i = first; grow && i < first + n; ++i)
-        if (ids[i] < 0) ids[i] = table_.intern(c.names[i], c.hashes[i]);
-    }
-  }
-
-  void take(const Collector& c, bool grow, std::vector<int32_t>& looked_up, std::vector<int64_t>& token_ptr,
-            std::vector<int32_t>& ids, std::vector<double>& values, bool& valued) {
-    look_up(c, grow, looked_up);
-    if (!c.values.empty() && !valued) values.assign(ids.size(), 1.0), valued = true;
-    const size_t before = ids.size();
-    ids.resize(before + looked_up.size());
-    if (valued) values.resize(before + looked_up.size());
-    size_t i = 0, n = before;
-    for (const int64_t end : c.token_ends) {
-      for (; i < static_cast<size_t>(end); ++i) {
-        ids[n] = looked_up[i];
-        if (valued) values[n] = c.values.empty() ? 1.0 : c.values[i];
-        n += looked_up[i] >= 0;
-      }
-      token_ptr.push_back(static_cast<int64_t>(n));
-    }
-    ids.resize(n);
-    if (valued) values.resize(n);
-  }
-
+  static constexpr size_t kFew = 64;  // sequences
   Interner table_;
   int64_t hash_size_;
 };
 
+// The strings of lists as numbers in the order of their first appearance, with the list of them and offsets
+// [lists + 1]; None if anything else than Python's own lists of strings is there.
+nb::object numbered_strings(const nb::list& lists) {
+  if (!text_layout.known) return nb::none();
+  Interner table;
+  PlainReader reader;
+  Turns turns;
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> numbers;
+  for (Py_ssize_t i = 0; i < list_size(lists.ptr()); ++i) {
+    if (i % 1024 == 1023) turns.between([] {});
+    if (i + 1 < list_size(lists.ptr())) PlainReader::prefetch_items(list_item(lists.ptr(), i + 1));
+    if (i >= list_size(lists.ptr()) || !reader.strings(list_item(lists.ptr(), i))) return nb::none();
+    for (size_t k = 0; k < reader.names.size(); ++k)
+      numbers.push_back(table.intern(reader.names[k], reader.hashes[k]));
+    offsets.push_back(static_cast<int64_t>(numbers.size()));
+  }
+  nb::list names;
+  for (size_t i = 0; i < table.size(); ++i) names.append(nb::str(table.key(i).data(), table.key(i).size()));
+  return nb::make_tuple(names, give(std::move(numbers)), give(std::move(offsets)));
+}
+
+// The reverse: list i of names[numbers[t]] for t in offsets[i] .. offsets[i + 1] - 1.
+nb::list spelled_lists(const nb::list& names, const In1<int32_t>& numbers, const In1<int64_t>& offsets) {
+  check_offsets(offsets, static_cast<int64_t>(numbers.shape(0)), "offsets");
+  check_range(numbers, 0, static_cast<int64_t>(nb::len(names)), "numbers");
+  std::vector<PyObject*> objects;
+  for (nb::handle name : names) objects.push_back(name.ptr());
+  nb::list out;
+  for (size_t i = 0; i + 1 < offsets.shape(0); ++i) {
+    const int64_t begin = offsets(i), n = offsets(i + 1) - begin;
+    const nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(n)));
+    if (!list.is_valid()) nb::raise_python_error();
+    for (int64_t t = 0; t < n; ++t) {
+      PyObject* name = objects[static_cast<size_t>(numbers(static_cast<size_t>(begin + t)))];
+      Py_INCREF(name);
+      set_new_item(list.ptr(), static_cast<Py_ssize_t>(t), name);
+    }
+    out.append(list);
+  }
+  return out;
+}
+
 }  // namespace
 
 void bind_attributes(nb::module_& m) {
+  text_layout = TextLayout::probe();
   nb::class_<AttributeTable>(m, "AttributeTable")
       .def(nb::init<int64_t>(), "hash_size"_a)
       .def("__len__", &AttributeTable::size)
-      .def("encode", &AttributeTable::encode, "sequences"_a, "grow"_a)
+      .def("encode", &AttributeTable::encode, "sequences"_a, "grow"_a, "n_threads"_a = 1)
       .def("ids", &AttributeTable::ids, "names"_a, "grow"_a)
       .def("name", &AttributeTable::name, "id"_a)
       .def("state", &AttributeTable::state)
       .def("keep", &AttributeTable::keep, "ids"_a)
       .def_static("restore", &AttributeTable::restore, "bytes"_a, "starts"_a, "slots"_a, "hash_size"_a);
+  m.def(
+      "reads_in_parallel", [] { return text_layout.known; },
+      "Whether several threads can read Python's strings at once: not if this Python stores them in a way "
+      "that "
+      "is not known here, or has no interpreter lock.");
+  m.def("numbered_strings", &numbered_strings, "lists"_a);
+  m.def("spelled_lists", &spelled_lists, "names"_a, "numbers"_a, "offsets"_a);
   // Slots for keys that lie end to end: what a file without them lacks.
   m.def(
       "string_slots",

@@ -16,17 +16,19 @@
 #include <stdexcept>
 
 #include "bind/arrays.hpp"
-#include "interning.hpp"
+#include "bind/names.hpp"
 
 namespace fieldcraft::bind {
 
 #ifdef Py_LIMITED_API
 inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GetItem(list, i); }
 inline Py_ssize_t list_size(PyObject* list) { return PyList_Size(list); }
+inline void set_new_item(PyObject* list, Py_ssize_t i, PyObject* own) { PyList_SetItem(list, i, own); }
 inline const char* utf8(PyObject* string, Py_ssize_t* n) { return PyUnicode_AsUTF8AndSize(string, n); }
 #else
 inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GET_ITEM(list, i); }
 inline Py_ssize_t list_size(PyObject* list) { return PyList_GET_SIZE(list); }
+inline void set_new_item(PyObject* list, Py_ssize_t i, PyObject* own) { PyList_SET_ITEM(list, i, own); }
 inline const char* utf8(PyObject* string, Py_ssize_t* n) {
   if (!PyUnicode_IS_COMPACT_ASCII(string)) return PyUnicode_AsUTF8AndSize(string, n);
   *n = PyUnicode_GET_LENGTH(string);
@@ -34,18 +36,12 @@ inline const char* utf8(PyObject* string, Py_ssize_t* n) {
 }
 #endif
 
-class Collector {
+class Collector : public Names {
  public:
-  std::vector<std::string_view> names;  // of all attributes of the sequence
-  std::vector<uint64_t> hashes;
-  std::vector<double> values;       // empty while all are 1
-  std::vector<int64_t> token_ends;  // number of attributes up to and including each token
-
   void sequence(PyObject* items, int64_t index) {
     sequence_ = index;
     token_ = -1;
-    names.clear(), values.clear(), token_ends.clear();
-    joined_.clear(), joined_at_.clear();
+    clear();
     owned_ = seen_ = 0;
     if (PyUnicode_Check(items) || PyDict_Check(items))
       fail("a sequence must be a list of items (tokens), got " + type_name(items) +
@@ -63,11 +59,9 @@ class Collector {
     for (token_ = 0; token_ < list_size(items); ++token_) {
       if (token_ + 2 < list_size(items)) prefetch_items(list_item(items, token_ + 2));
       item(nb::borrow(list_item(items, token_)).ptr());
-      token_ends.push_back(static_cast<int64_t>(names.size()));
+      end_token();
     }
-    for (const auto& [at, offset] : joined_at_) names[at] = {joined_.data() + offset, names[at].size()};
-    hashes.resize(names.size());
-    for (size_t i = 0; i < names.size(); ++i) hashes[i] = hash_bytes(names[i].data(), names[i].size());
+    finish();
   }
   void done() { keep_.clear(); }
 
@@ -155,7 +149,7 @@ class Collector {
       if (prefix.empty())
         add(text(element.ptr()), 1.0);
       else
-        add_joined(prefix + std::string(text(element.ptr())), 1.0);
+        add_joined(1.0, prefix, text(element.ptr()));
     }
   }
 
@@ -183,8 +177,7 @@ class Collector {
 
   void entry(std::string_view name, PyObject* value, const std::string& prefix, int depth) {
     if (value == Py_True || value == Py_False) return number(name, value == Py_True ? 1.0 : 0.0, prefix);
-    if (PyUnicode_Check(value))
-      return add_joined(prefix + std::string(name) + ":" + std::string(text(value)), 1.0);
+    if (PyUnicode_Check(value)) return add_joined(1.0, prefix, name, ":", text(value));
     if (PyFloat_Check(value) || PyLong_CheckExact(value)) return number(name, as_double(value, name), prefix);
     const std::string longer = prefix + std::string(name) + ":";
     if (PyDict_Check(value)) return dict(value, longer, depth + 1);
@@ -218,18 +211,7 @@ class Collector {
     if (prefix.empty())
       add(name, value);
     else
-      add_joined(prefix + std::string(name), value);
-  }
-
-  void add(std::string_view name, double value) {
-    if (value != 1.0 && values.empty()) values.assign(names.size(), 1.0);
-    names.push_back(name);
-    if (value != 1.0 || !values.empty()) values.push_back(value);
-  }
-  void add_joined(const std::string& name, double value) {
-    joined_at_.emplace_back(names.size(), joined_.size());
-    add(name, value);
-    joined_ += name;
+      add_joined(value, prefix, name);
   }
 
   void own_names() {
@@ -239,8 +221,7 @@ class Collector {
         ++seen_;
         continue;
       }
-      joined_at_.emplace_back(owned_, joined_.size());
-      joined_ += names[owned_];
+      own(owned_);
     }
     seen_ = joined_at_.size();
   }
@@ -248,8 +229,6 @@ class Collector {
   static constexpr Py_ssize_t kFirst = 2;  // tokens
   static constexpr int kDeepest = 50;      // dicts in dicts
   int64_t sequence_ = 0, token_ = -1;
-  std::string joined_;                                // names put together here,
-  std::vector<std::pair<size_t, size_t>> joined_at_;  // and which they are: attribute, offset
   size_t owned_ = 0, seen_ = 0;  // names before owned_ are all joined, as joined_at_ records before seen_
   std::vector<nb::object> keep_;
 };

@@ -16,11 +16,12 @@ struct Tokens {
     check_offsets(token_ptr, static_cast<int64_t>(attributes.shape(0)), "token offsets");
     check_offsets(offsets, static_cast<int64_t>(token_ptr.shape(0)) - 1, "sequence offsets");
     require(!values || values->shape(0) == attributes.shape(0), "one value per attribute is needed");
-    int32_t lowest = 0;
+    int32_t lowest = 0, most = -1;  // not members: the compiler takes several ids at once then
     for (size_t i = 0; i < attributes.shape(0); ++i) {
-      highest = std::max(highest, attributes.data()[i]);
+      most = std::max(most, attributes.data()[i]);
       lowest = std::min(lowest, attributes.data()[i]);
     }
+    highest = most;
     require(lowest >= 0, "attribute ids must not be negative");
   }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "bind/arrays.hpp"
+#include "bind/column_reading.hpp"
 #include "bind/strings.hpp"
 #include "extraction.hpp"
 #include "gazetteer.hpp"
@@ -152,15 +153,17 @@ std::vector<int64_t> read_lists(const nb::list& columns, const std::vector<std::
 
 // A growing read looks at everything before it changes anything, so that bad input leaves no trace.
 void read_batch(Extractor& self, const nb::list& columns, const std::vector<std::string>& names, bool grow,
-                Batch& batch) {
+                int n_threads, Batch& batch) {
   using Words = const std::vector<std::string_view>&;
+  ColumnReading reading(self, columns, n_threads);
+  if (reading.read()) return unlocked([&] { reading.join(self, batch, grow); });
   if (grow) read_lists(columns, names, [](size_t, Words) {});
   batch.offsets =
       read_lists(columns, names, [&](size_t c, Words words) { self.read(batch, c, words, grow); });
 }
 
-void ask_python(Extractor& self, Batch& batch, const nb::callable& evaluate, bool grow) {
-  for (const Pending& pending : self.derive(batch, grow)) {
+void ask_python(Extractor& self, Batch& batch, const nb::callable& evaluate, bool grow, int n_threads) {
+  for (const Pending& pending : unlocked([&] { return self.derive(batch, grow, n_threads); })) {
     nb::list words;
     for (const size_t row : pending.rows) {
       const std::string_view word = self.string_of(batch, pending.stream, row);
@@ -180,8 +183,8 @@ nb::tuple encode(Extractor& self, const nb::list& columns, const std::vector<std
           "one list per column");
   require(grow || self.settled(), "an earlier encode(grow=True) was interrupted; repeat it before encoding");
   Batch batch = self.begin();
-  read_batch(self, columns, names, grow, batch);
-  ask_python(self, batch, evaluate, grow);
+  read_batch(self, columns, names, grow, n_threads, batch);
+  ask_python(self, batch, evaluate, grow, n_threads);
   Incidences out = unlocked([&] { return grow ? self.grow(batch) : self.encode(batch, n_threads); });
   return give_all(std::move(batch.offsets), std::move(out.token_ptr), std::move(out.attributes));
 }

@@ -20,7 +20,8 @@ namespace {
 
 nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::optional<In1<uint8_t>> on_edge,
                             In1<int32_t> gold, std::optional<In1<int64_t>> gold_ptr, int n_states,
-                            bool all_states, bool all_transitions, bool edge_bias, int64_t min_count) {
+                            bool all_states, bool all_transitions, bool edge_bias, int64_t min_count,
+                            int n_threads) {
   const EncodedTokens encoded = tokens.checked(n_attributes);
   const size_t n_tokens = static_cast<size_t>(encoded.offsets[encoded.n_sequences]);
   const std::vector<int32_t> labels = vector_of(gold);
@@ -39,7 +40,7 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
   FeatureCounts counts = unlocked([&] {
     return count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr,
                           {each.data(), labels.data()}, n_states,
-                          {all_states, all_transitions, edge_bias, min_count});
+                          {all_states, all_transitions, edge_bias, min_count}, n_threads);
   });
   return give_all(std::move(counts.attribute), std::move(counts.previous), std::move(counts.label),
                   std::move(counts.count), std::move(counts.family));
@@ -249,7 +250,8 @@ void bind_training(nb::module_& m) {
       .def_prop_ro("empirical",
                    [](const BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
   m.def("count_features", &py_count_features, "tokens"_a, "n_attributes"_a, "on_edge"_a.none(), "gold"_a,
-        "gold_ptr"_a.none(), "n_states"_a, "all_states"_a, "all_transitions"_a, "edge_bias"_a, "min_count"_a);
+        "gold_ptr"_a.none(), "n_states"_a, "all_states"_a, "all_transitions"_a, "edge_bias"_a, "min_count"_a,
+        "n_threads"_a = 1);
   m.def("chain_problem", &make_problem, "columns"_a, "n_states"_a, "tokens"_a, "gold"_a,
         "sequence_weights"_a.none(), "n_jobs"_a, "by_sequence"_a = true, "keep_order"_a = false);
   nb::class_<Crew>(m, "Crew")

@@ -101,6 +101,7 @@ def build_design(
     features: str = "supported",
     min_count: int = 1,
     structure: Classes | None = None,
+    n_jobs: int = 1,
 ) -> Design:
     """Count the configurations in the corpus and make the feature index.
 
@@ -137,6 +138,7 @@ def build_design(
         rules.all_transitions and pairs,
         encoder.edge_bias and pairs,
         0 if rules.all_states or rules.all_transitions else min_count,
+        n_jobs,
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]

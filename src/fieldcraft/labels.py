@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
+from fieldcraft.features.numbered import numbered
 
 
 class PartialLabels(NamedTuple):
@@ -40,6 +41,9 @@ class PartialLabels(NamedTuple):
 
 def label_names(y: Sequence[Sequence[Any]]) -> list[str]:
     """The labels that occur, also those that occur only as candidates, sorted."""
+    plain = numbered(y)
+    if plain is not None:
+        return sorted(plain.names)
     names: set[Any] = set()
     for labels in y:
         try:
@@ -60,6 +64,9 @@ def encode_labels(
 ) -> NDArray[np.int32]:
     """Numbers of the labels [tokens]; checks that each sequence has as many as it has tokens."""
     number = {name: i for i, name in enumerate(names)}
+    plain = numbered(y)
+    if plain is not None and np.array_equal(plain.offsets, offsets) and number.keys() >= set(plain.names):
+        return np.array([number[name] for name in plain.names], np.int32)[plain.numbers]
     _check_lengths(y, offsets)
     try:
         numbers = map(number.__getitem__, chain.from_iterable(y))
@@ -147,6 +154,8 @@ def check_labels(X_length: int, y: Any, *, partial: bool = False) -> list[Any]:
     labels = y if isinstance(y, list) else list(y)
     if len(labels) != X_length:
         raise InputError(f"X has {X_length} sequences and y has {len(labels)}; they must agree")
+    if numbered(labels) is not None:
+        return labels
     for i, sequence in enumerate(labels):
         if isinstance(sequence, UNORDERED) or not hasattr(sequence, "__len__"):
             raise InputError(f"y[{i}] is a {type(sequence).__name__}; each sequence needs a list of labels")

@@ -28,7 +28,7 @@ def item():
     return rng.choice(WORDS) if kind == 2 else {rng.choice(WORDS) for _ in range(2)}
 
 def corpus():
-    X = [[item() for _ in range(rng.randrange(1, 30))] for _ in range(40)]
+    X = [[item() for _ in range(rng.randrange(1, 30))] for _ in range(rng.choice([40, 400]))]
     return X, [[rng.choice("ABC") for _ in x] for x in X]
 
 def change(thing):

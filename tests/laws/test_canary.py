@@ -64,6 +64,7 @@ CANARIES = {
     "SAG": ONLINE,
 }
 THREADS = [
+    "tests/unit/features/test_reading_threads.py::test_threads_read_the_same_values",
     LAWS + "test_chain_threads.py",
     TRAINING + "test_history.py::test_long_vectors_in_threads_are_bit_identical",
     TRAINING + "test_objectives.py::test_threads_agree_to_the_last_bit",

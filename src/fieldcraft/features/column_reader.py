@@ -30,8 +30,25 @@ class RowReader:
                 f"X must be a corpus or a list of sequences, not {type(X).__name__}; "
                 "put a single sequence in a list"
             )
+        sequences = X if isinstance(X, list) else list(X)
+        return self._plain(sequences) or self._any(sequences)
+
+    def _plain(self, sequences: list[Any]) -> Columns | None:
+        """The columns of dicts of lists; None if anything else is there."""
+        if self.templates.positional:
+            return None
+        dicts = [getattr(sequence, "columns", sequence) for sequence in sequences]
+        if set(map(type, dicts)) != {dict}:
+            return None
+        try:
+            columns = [[columns[name] for columns in dicts] for name in self.names]
+        except KeyError:
+            return None
+        return columns if all(set(map(type, column)) == {list} for column in columns) else None
+
+    def _any(self, sequences: list[Any]) -> Columns:
         columns: Columns = [[] for _ in self.names]
-        for i, sequence in enumerate(X):
+        for i, sequence in enumerate(sequences):
             for column, words in zip(columns, self._sequence(sequence, i)):
                 column.append(words)
         return columns

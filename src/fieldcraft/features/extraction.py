@@ -130,13 +130,16 @@ class TemplateFeatures:
         return np.repeat(np.array(firsts, np.int32), self.hash_size)[: self.n_attributes]
 
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
-        """The attributes of every token, in template order; threads are used if ``grow`` is False."""
+        """The attributes of every token, in template order.
+
+        Threads read the columns; if ``grow`` is False they also look up the attributes.
+        """
         reader = RowReader(self.templates)
         if not reader.names:
             raise InputError("the templates look at no column; add one, e.g. 'word'")
         columns = reader.read(X)
         if self.hash_size is not None:
-            return self._hashed(columns, reader.names)
+            return self._hashed(columns, reader.names, n_threads)
         return self._run(self._table, columns, reader.names, grow=grow, n_threads=n_threads)
 
     def _run(
@@ -148,10 +151,10 @@ class TemplateFeatures:
             raise InputError(str(problem)) from None
         return Encoded(offsets, token_ptr, attributes, None)
 
-    def _hashed(self, columns: Columns, names: list[str]) -> Encoded:
+    def _hashed(self, columns: Columns, names: list[str], n_threads: int) -> Encoded:
         """A table for this call only, whose ids are then replaced by buckets."""
         table = self._new_table()
-        exact = self._run(table, columns, names, grow=True)
+        exact = self._run(table, columns, names, grow=True, n_threads=n_threads)
         buckets = table.buckets(self.templates.names, self.hash_size)
         return exact._replace(attributes=buckets[exact.attributes])
 

@@ -77,7 +77,6 @@ class FreeFeatures:
 
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
         """Attribute ids of all tokens; unknown attributes are added (grow) or left out."""
-        del n_threads  # reading Python objects needs the interpreter lock
         if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__iter__") or getattr(X, "ndim", 1) == 0:
             raise InputError(
                 f"X is a {type(X).__name__}; it must be a list of sequences, each a list of items"
@@ -86,7 +85,7 @@ class FreeFeatures:
         if sequences and _is_matrix(sequences[0]):
             return self._encode_matrices(sequences, grow=grow)
         try:
-            return Encoded(*self._table.encode(sequences, grow))
+            return Encoded(*self._table.encode(sequences, grow, n_threads))
         except ValueError as error:
             raise InputError(str(error)) from None
 

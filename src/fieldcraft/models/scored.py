@@ -26,6 +26,7 @@ from fieldcraft.counts import whole_number
 from fieldcraft.errors import FieldcraftError, InputError, renumbered
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.numbered import spelled
 from fieldcraft.labels import encode_labels
 from fieldcraft.models.blocks import Block, Predictor, cuts, log_share, part_of
 from fieldcraft.models.inputs import labels_of, sequences_of
@@ -290,10 +291,9 @@ class Scored:
         return window_probabilities(lambda *arrays: ask(block.potentials, *arrays), cases)
 
     def _lists(self, labels: Ints, offsets: NDArray[np.int64]) -> NDArray[np.object_]:
-        names = self._predictor.classes_[labels].tolist()
-        out = np.empty(len(offsets) - 1, object)
-        bounds = offsets.tolist()
-        out[:] = [names[a:b] for a, b in zip(bounds, bounds[1:])] or None
+        lists = spelled(self._predictor.classes_.tolist(), labels, offsets)
+        out = np.empty(len(lists), object)
+        out[:] = lists or None
         return out
 
 

@@ -308,6 +308,7 @@ class Training:
             features=s.features,
             min_count=s.min_count,
             structure=self._structure(),
+            n_jobs=self.n_jobs,
         )
         if self.grown is not None:
             design = replace(design, index=grown(self.grown.parameters.index, design.index))

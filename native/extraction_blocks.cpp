@@ -1,0 +1,162 @@
+// The parts of an extraction that several threads do block by block: joining blocks that were read, and
+// frozen encoding.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "extraction.hpp"
+#include "parallel.hpp"
+
+namespace fieldcraft {
+
+// Columns are merged one by one, blocks placed one by one, each by any thread.
+void Extractor::join(Batch& batch, std::vector<std::vector<ColumnBlock>>& blocks, bool grow, int n_threads) {
+  constexpr size_t kFew = 64;  // blocks: to start threads takes longer than to copy their ids
+  if (blocks.size() < kFew) n_threads = 1;
+  std::vector<size_t> known;
+  for (const Interner& column : columns_) known.push_back(column.size());
+  for_each_task(n_threads, columns_.size(), [&](size_t c, int) {
+    Interner& table = grow ? columns_[c] : batch.columns[c].fresh;
+    size_t tokens = batch.columns[c].ids.size();
+    for (std::vector<ColumnBlock>& block : blocks) {
+      block[c].merged = table.merge(block[c].fresh);
+      block[c].first = tokens;
+      tokens += block[c].ids.size();
+    }
+    batch.columns[c].ids.resize(tokens);
+  });
+  for_each_task(n_threads, blocks.size(), [&](size_t b, int) {
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      const ColumnBlock& block = blocks[b][c];
+      const size_t first_new = known[c];
+      const int32_t shift = grow ? 0 : static_cast<int32_t>(first_new);
+      int32_t* out = batch.columns[c].ids.data() + block.first;
+      for (const int32_t id : block.ids)
+        *out++ = static_cast<size_t>(id) < first_new
+                     ? id
+                     : shift + block.merged[static_cast<size_t>(id) - first_new];
+    }
+  });
+}
+
+struct Extractor::Rows {
+  size_t stream, from, to;   // rows of the stream's map
+  std::vector<size_t> rest;  // those that are left to Python
+};
+
+void Extractor::derive_rows(Batch& batch, Rows& rows, bool grow) {
+  const StreamPlan& s = plan_.streams[rows.stream];
+  std::string value;
+  for (size_t row = rows.from; row < rows.to; ++row) {
+    const std::string_view text = string_of(batch, rows.stream, row);
+    if (!s.native || !is_ascii(text))
+      rows.rest.push_back(row);
+    else if (apply_steps(s.steps, text, value))
+      settle(batch, rows.stream, row, value, grow);
+  }
+}
+
+// A growing stream numbers its values in their order, so one thread does all of it; others go in pieces.
+std::vector<Pending> Extractor::derive(Batch& batch, bool grow, int n_threads) {
+  constexpr size_t kPiece = 256, kFew = 2048;  // rows
+  std::vector<Rows> pieces;
+  size_t total = 0;
+  for (size_t i = 0; i < plan_.streams.size(); ++i) {
+    if (!derived(i)) continue;
+    const size_t c = static_cast<size_t>(plan_.streams[i].column);
+    const size_t from = maps_[i].size(), to = columns_[c].size() + batch.columns[c].fresh.size();
+    batch.fresh_maps[i].assign(to - from, -1);
+    const size_t piece = grow ? std::max<size_t>(to - from, 1) : kPiece;
+    for (size_t row = from; row < to; row += piece) pieces.push_back({i, row, std::min(row + piece, to), {}});
+    total += to - from;
+  }
+  for_each_task(total < kFew ? 1 : n_threads, pieces.size(),
+                [&](size_t p, int) { derive_rows(batch, pieces[p], grow); });
+  std::vector<Pending> pending;
+  for (Rows& rows : pieces) {
+    if (rows.rest.empty()) continue;
+    if (pending.empty() || pending.back().stream != rows.stream) pending.push_back({rows.stream, {}});
+    std::vector<size_t>& all = pending.back().rows;
+    all.insert(all.end(), rows.rest.begin(), rows.rest.end());
+  }
+  return pending;
+}
+
+namespace {
+
+// Blocks of sequences that are encoded by whoever comes first and then copied, one behind the other, to where
+// they belong: one team for both, since to start threads takes as long as to encode a few hundred sequences.
+template <class EncodeRange>
+class BlockEncoding {
+ public:
+  BlockEncoding(const Batch& batch, size_t per_block, const EncodeRange& encode_range)
+      : batch_(batch),
+        per_block_(per_block),
+        encode_range_(encode_range),
+        blocks_((n_sequences() + per_block - 1) / per_block),
+        first_(blocks_.size() + 1, 0) {}
+
+  Incidences run(int n_threads) {
+    std::unique_ptr<Meeting> meeting;
+    const int useful = static_cast<int>(std::min(static_cast<size_t>(n_threads), blocks_.size()));
+    const auto start = [&](int threads) { meeting = std::make_unique<Meeting>(threads); };
+    run_team(useful, start, [&](int, int) {
+      failure_.guard([&] { encode(); });
+      meeting->wait([&] { failure_.guard([&] { make_room(); }); });
+      if (!failure_.happened()) copy();
+    });
+    failure_.rethrow();
+    return std::move(whole_);
+  }
+
+ private:
+  size_t n_sequences() const { return batch_.offsets.size() - 1; }
+
+  void encode() {
+    for (size_t b = next_encoded_++; b < blocks_.size() && !failure_.happened(); b = next_encoded_++)
+      encode_range_(b * per_block_, std::min(n_sequences(), (b + 1) * per_block_), blocks_[b]);
+  }
+  void make_room() {
+    if (failure_.happened()) return;
+    for (size_t b = 0; b < blocks_.size(); ++b) first_[b + 1] = first_[b] + blocks_[b].attributes.size();
+    whole_.attributes.resize(first_.back());
+    whole_.token_ptr.resize(static_cast<size_t>(batch_.offsets.back()) + 1);
+  }
+  void copy() {
+    for (size_t b = next_copied_++; b < blocks_.size(); b = next_copied_++) {
+      const Incidences& block = blocks_[b];
+      std::copy(block.attributes.begin(), block.attributes.end(), whole_.attributes.begin() + first_[b]);
+      int64_t* ptr = whole_.token_ptr.data() + batch_.offsets[b * per_block_];
+      for (size_t t = 1; t < block.token_ptr.size(); ++t)
+        ptr[t] = static_cast<int64_t>(first_[b]) + block.token_ptr[t];
+    }
+  }
+
+  const Batch& batch_;
+  const size_t per_block_;
+  const EncodeRange& encode_range_;
+  std::vector<Incidences> blocks_;
+  std::vector<size_t> first_;  // [blocks + 1] attribute of each
+  Incidences whole_;
+  std::atomic<size_t> next_encoded_{0}, next_copied_{0};
+  Failure failure_;
+};
+
+}  // namespace
+
+Incidences Extractor::encode(const Batch& batch, int n_threads) const {
+  constexpr size_t kBlock = 64;  // sequences
+  const size_t n = batch.offsets.size() - 1;
+  if (n_threads <= 1 || n <= kBlock) {
+    Incidences whole;
+    const size_t tokens = static_cast<size_t>(batch.offsets.back());
+    whole.token_ptr.reserve(tokens + 1);
+    whole.attributes.reserve(tokens * tables_.size());
+    encode_range(batch, 0, n, whole);
+    return whole;
+  }
+  const auto range = [&](size_t from, size_t to, Incidences& out) { encode_range(batch, from, to, out); };
+  return BlockEncoding(batch, kBlock, range).run(n_threads);
+}
+
+}  // namespace fieldcraft
