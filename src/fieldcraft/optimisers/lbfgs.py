@@ -28,7 +28,7 @@ class LBFGS(QuasiNewton):
 
     @classmethod
     def automatic(cls, size: Any) -> LBFGS:
-        """A long memory saves a third of the evaluations on the way to the optimum, where there is room."""
+        """A long memory saves a fifth to a third of the evaluations to the optimum, where there is room."""
         long = size is not None and not size.patient and 16 * LONG * size.features <= MOST_BYTES
         return cls(memory=LONG) if long else cls()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 import pytest
 
 from fieldcraft import LBFGS, ChainCRF, DualAscent, Gaussian, _core
-from fieldcraft.errors import InputError, TrainingWarning
+from fieldcraft.errors import InputError
 from fieldcraft.objectives import Likelihood
-from fieldcraft.optimisers.dual_ascent import EXACT_EVERY, LARGE, OUTER, DualAscentRun
+from fieldcraft.optimisers.dual_ascent import EXACT_EVERY, OUTER, DualAscentRun
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.problems import ChainProblem
 from unit.training.corpora import chain_of, design_of, draw, problem_for
@@ -255,39 +254,6 @@ def test_memory_is_stated_beforehand_and_refused_beyond_the_budget() -> None:
         method.start(problem, np.zeros(problem.n_variables))
 
 
-def test_an_iteration_limit_is_reported() -> None:
-    X, y = draw(np.random.default_rng(0), STATES, [4, 3, 5, 6], n_names=6)
-    crf = ChainCRF(prior=Gaussian(), optimiser=DualAscent(max_iterations=3))
-    with pytest.warns(TrainingWarning, match=r"stopped after 3 iterations, .* raise max_iterations"):
-        crf.fit(X, y)
-    assert (crf.converged_, crf.stop_reason_) == (False, "maximum number of iterations")
-    assert crf.training_log_[-1].exact
-    assert math.isfinite(crf.objective_value_)
-
-
-def test_auto_tells_why_it_takes_another_method() -> None:
-    """Where the corpus is large enough that dual ascent was to be expected."""
-    X, y = draw(np.random.default_rng(0), STATES, [6] * 30, n_names=6)
-    X, y = X * (LARGE // 180 + 1), y * (LARGE // 180 + 1)
-    remarks: list[str] = []
-
-    class Listener:
-        def __call__(self, record: Any) -> None:
-            pass
-
-        def tell(self, line: str) -> None:
-            remarks.append(line)
-
-    crf = ChainCRF(optimiser="auto").fit(X, y, callbacks=[Listener()])
-    assert crf.optimiser_.name == "dual_ascent"
-    assert not [line for line in remarks if "instead" in line]
-    crf = ChainCRF(warm_start=True)
-    for _ in range(2):
-        crf.fit(X, y, callbacks=[Listener()])
-    assert crf.optimiser_ == LBFGS(memory=20)
-    assert remarks[-1] == "lbfgs instead of dual_ascent: training continues from given weights"
-
-
 @pytest.mark.parametrize(
     ("method", "message"),
     [
@@ -300,13 +266,3 @@ def test_auto_tells_why_it_takes_another_method() -> None:
 def test_settings(method: DualAscent, message: str) -> None:
     with pytest.raises(InputError, match=f"DualAscent: {message}"):
         ChainCRF(optimiser=method).fit([[["a"]]], [["X"]])
-
-
-def test_auto_learns_edges_that_look_at_the_input_with_it() -> None:
-    """Entries are counted for the budget."""
-    X, y = draw(np.random.default_rng(0), STATES, [6] * 30, n_names=6, edges=True)
-    X, y = X * (LARGE // 180 + 1), y * (LARGE // 180 + 1)
-    crf = ChainCRF(edge_prefix="e/").fit(X, y)
-    assert (crf.optimiser_.name, crf.stop_reason_) == ("dual_ascent", "duality gap small enough")
-    other = ChainCRF(edge_prefix="e/", optimiser=LBFGS(objective_tolerance=1e-9)).fit(X, y)
-    assert crf.objective_value_ == pytest.approx(other.objective_value_, rel=1e-5)

@@ -1,0 +1,80 @@
+"""Dual ascent as users meet it: when "auto" takes it, what it tells, and where it ends on a corpus."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fieldcraft as fc
+from fieldcraft import LBFGS, ChainCRF, DualAscent, Gaussian
+from fieldcraft.errors import TrainingWarning
+from fieldcraft.optimisers.dual_ascent import LARGE
+from unit.training.corpora import draw
+from unit.training.margin_cases import STATES
+
+
+def test_an_iteration_limit_is_reported() -> None:
+    X, y = draw(np.random.default_rng(0), STATES, [4, 3, 5, 6], n_names=6)
+    crf = ChainCRF(prior=Gaussian(), optimiser=DualAscent(max_iterations=3))
+    with pytest.warns(TrainingWarning, match=r"stopped after 3 iterations, .* raise max_iterations"):
+        crf.fit(X, y)
+    assert (crf.converged_, crf.stop_reason_) == (False, "maximum number of iterations")
+    assert crf.training_log_[-1].exact
+    assert math.isfinite(crf.objective_value_)
+
+
+def test_auto_tells_why_it_takes_another_method() -> None:
+    """Where the corpus is large enough that dual ascent was to be expected."""
+    X, y = draw(np.random.default_rng(0), STATES, [6] * 30, n_names=6)
+    X, y = X * (LARGE // 180 + 1), y * (LARGE // 180 + 1)
+    remarks: list[str] = []
+
+    class Listener:
+        def __call__(self, record: Any) -> None:
+            pass
+
+        def tell(self, line: str) -> None:
+            remarks.append(line)
+
+    crf = ChainCRF(optimiser="auto").fit(X, y, callbacks=[Listener()])
+    assert crf.optimiser_.name == "dual_ascent"
+    assert not [line for line in remarks if "instead" in line]
+    crf = ChainCRF(warm_start=True)
+    for _ in range(2):
+        crf.fit(X, y, callbacks=[Listener()])
+    assert crf.optimiser_ == LBFGS(memory=20)
+    assert remarks[-1] == "lbfgs instead of dual_ascent: training continues from given weights"
+
+
+def test_auto_learns_edges_that_look_at_the_input_with_it() -> None:
+    """Entries are counted for the budget."""
+    X, y = draw(np.random.default_rng(0), STATES, [6] * 30, n_names=6, edges=True)
+    X, y = X * (LARGE // 180 + 1), y * (LARGE // 180 + 1)
+    crf = ChainCRF(edge_prefix="e/").fit(X, y)
+    assert (crf.optimiser_.name, crf.stop_reason_) == ("dual_ascent", "duality gap small enough")
+    other = ChainCRF(edge_prefix="e/", optimiser=LBFGS(objective_tolerance=1e-9)).fit(X, y)
+    assert crf.objective_value_ == pytest.approx(other.objective_value_, rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variance", [0.5, 5.0, 50.0])
+def test_auto_ends_near_the_optimum_of_a_corpus(variance: float, data_file: Callable[[str], Path]) -> None:
+    """By itself, at most 1e-5 above it; no dual on the way exceeds it (sums of 60,000 tokens in 32 bits)."""
+    train = fc.read(data_file("wnut17/wnut17train.conll"), label="ner", columns="word ner")
+    templates = "word[-1..1]\nlower(word)\nshape(word)\nprefix(word, 1..3)\nsuffix(word, 1..3)\nedge"
+    best, crf = (
+        ChainCRF(templates, prior=Gaussian(variance=variance), optimiser=optimiser).fit(train)
+        for optimiser in (LBFGS(memory=20, tolerance=1e-8, objective_tolerance=1e-10), "auto")
+    )
+    least = best.objective_value_
+    assert (crf.optimiser_.name, crf.stop_reason_) == ("dual_ascent", "duality gap small enough")
+    assert least * (1 - 1e-9) <= crf.objective_value_ <= least * (1 + 1e-5)
+    gaps = [record.gap for record in crf.training_log_]
+    exact = np.minimum.accumulate([r.objective if r.exact else math.inf for r in crf.training_log_])
+    for objective, gap in zip(exact, gaps):
+        assert math.isinf(objective) or objective - gap <= least * (1 + 1e-9)
