@@ -206,10 +206,12 @@ void add_pairs(const EncodedTokens& tokens, const Candidates& gold, int S, bool 
 FeatureCounts count_features(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
                              const Candidates& gold, int S, const IndexRules& rules, int n_threads) {
   constexpr int64_t kFew = 1 << 16;  // occurrences: counted before threads have started
+  constexpr int kRanges = 64;        // each of them looks at all tokens
   Grouping grouping(tokens, n_attributes, on_edge, gold, S);
   grouping.count();
   const Occurrences& all = grouping.all();
-  const std::vector<int64_t> bounds = grouping.ranges(all.ptr.back() < kFew ? 1 : std::max(n_threads, 1));
+  const std::vector<int64_t> bounds =
+      grouping.ranges(all.ptr.back() < kFew ? 1 : std::clamp(n_threads, 1, kRanges));
   std::vector<Builder> builders(bounds.size() - 1, Builder(S, rules.min_count));
   if (rules.edge_bias) add_pairs(tokens, gold, S, rules.all_transitions, builders[0]);
   for_each_task(n_threads, builders.size(), [&](size_t r, int) {

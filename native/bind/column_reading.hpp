@@ -34,8 +34,9 @@ class ColumnReading {
       const size_t before = blocks_.size();
       cut(first, n);
       std::atomic<bool> plain{true};
-      std::vector<PlainReader> readers(static_cast<size_t>(n_threads_));
-      for_each_task(n_threads_, blocks_.size() - before, [&](size_t b, int thread) {
+      const size_t more = blocks_.size() - before;
+      std::vector<PlainReader> readers(std::min(static_cast<size_t>(n_threads_), more));
+      for_each_task(n_threads_, more, [&](size_t b, int thread) {
         if (!read_block(blocks_[before + b], readers[static_cast<size_t>(thread)])) plain = false;
       });
       if (!plain) return false;
@@ -80,7 +81,7 @@ class ColumnReading {
 
   // More blocks, of the sequences from `first` on: enough for all threads and some milliseconds.
   void cut(Py_ssize_t first, Py_ssize_t n) {
-    const size_t most = blocks_.size() + static_cast<size_t>(kBlocks * n_threads_);
+    const size_t most = blocks_.size() + kBlocks * static_cast<size_t>(n_threads_);
     PyObject* lists = column(0);
     while (first < n && blocks_.size() < most) {
       Block block{first, first, std::vector<ColumnBlock>(n_columns()), {}};
@@ -110,7 +111,7 @@ class ColumnReading {
     return true;
   }
 
-  static constexpr int kBlocks = 16;           // per thread between two turns
+  static constexpr size_t kBlocks = 16;        // per thread between two turns
   static constexpr Py_ssize_t kTokens = 1024;  // of a block
   static constexpr Py_ssize_t kAhead = 8;      // sequences
   const Extractor& extractor_;

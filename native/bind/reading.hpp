@@ -45,6 +45,7 @@ class Reading {
       first = last;
       turns_.between([&] { place(blocks); });
     }
+    readers_ = {};  // their tables may be large
   }
 
  private:
@@ -66,7 +67,7 @@ class Reading {
   std::vector<Block> window(PyObject* sequences, Py_ssize_t first, Py_ssize_t n) const {
     std::vector<Block> blocks;
     n = std::min(n, list_size(sequences));
-    const size_t most = static_cast<size_t>(kBlocks * n_threads_);
+    const size_t most = kBlocks * static_cast<size_t>(n_threads_);
     for (Py_ssize_t i = first; i < n && blocks.size() < most;) {
       Block block{i, i, i, {}};
       for (Py_ssize_t tokens = 0; i < n && tokens < kTokens; ++i) {
@@ -98,7 +99,7 @@ class Reading {
   }
 
   void read_blocks(PyObject* sequences, std::vector<Block>& blocks, double share) {
-    readers_.resize(static_cast<size_t>(n_threads_));
+    readers_.resize(std::max(readers_.size(), std::min(static_cast<size_t>(n_threads_), blocks.size())));
     for_each_task(n_threads_, blocks.size(), [&](size_t b, int thread) {
       blocks[b].reader = static_cast<size_t>(thread);
       read_block(sequences, blocks[b], readers_[blocks[b].reader]);
@@ -181,7 +182,7 @@ class Reading {
   }
 
   static constexpr Py_ssize_t kTokens = 1024;  // of a block
-  static constexpr int kBlocks = 16;           // per thread in a window
+  static constexpr size_t kBlocks = 16;        // per thread in a window
   static constexpr Py_ssize_t kAhead = 8;      // sequences
   Interner& table_;
   const uint64_t hash_size_;

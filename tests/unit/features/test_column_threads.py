@@ -19,7 +19,7 @@ from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.templates import Templates
 
-THREADS = (1, 2, 3, 7)
+THREADS = (1, 2, 3, 7, 2**31 - 1)
 SEQUENCES = 500  # of some 20 tokens: several blocks
 TEMPLATES = """columns word pos
 word[-1..1]

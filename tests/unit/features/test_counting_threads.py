@@ -51,7 +51,7 @@ def test_the_index_is_the_same_for_any_number_of_threads(kind: str, features: st
     labels = gold(rng, kind)
     made = [
         columns(build_design(encoder, encoded, labels, LABELS, features=features, n_jobs=n).index)
-        for n in (1, 2, 3, 7, 16)
+        for n in (1, 2, 3, 7, 16, 2**31 - 1)
     ]
     assert all(other == made[0] for other in made[1:])
 

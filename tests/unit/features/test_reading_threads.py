@@ -156,6 +156,12 @@ def test_threads_read_the_same_values() -> None:
     assert same(one, many)
 
 
+def test_more_threads_than_there_can_be() -> None:
+    X = lists(WORDS["ascii"])
+    one, many = (FreeFeatures().encode(X, grow=True, n_threads=n) for n in (1, 2**31 - 1))
+    assert same(one, many)
+
+
 @pytest.mark.parametrize("hash_size", [None, 1000])
 @pytest.mark.parametrize("name", CORPORA)
 def test_known_and_unknown_attributes_on_any_number_of_threads(name: str, hash_size: int | None) -> None:
