@@ -98,6 +98,9 @@ class Clock:
             self.reason = "time is up"
         return self.reason is not None
 
+    def warn(self, problem: str) -> None:
+        """A limit of iterations is part of a bake-off, and ``reason`` says that it was reached."""
+
     def end(self, reason: str) -> None:
         """Training ended."""
         self.reason = self.reason or reason
