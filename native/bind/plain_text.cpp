@@ -31,8 +31,8 @@ uint32_t distinction(const std::vector<nb::object>& with, const std::vector<nb::
   return flags;
 }
 
-// A str in ASCII differs from others in one flag, and in one from a subclass, whose text does not follow its
-// head.
+// A str in ASCII differs from others in one flag. The one before says that the text follows the head, as in
+// every str but those of subclasses.
 bool find_flags(TextLayout& layout) {
   const nb::object builtins = nb::module_::import_("builtins");
   const nb::object subclass =
@@ -41,9 +41,9 @@ bool find_flags(TextLayout& layout) {
   const auto ascii = samples(kAscii, itself), latin = samples(kLatin, itself);
   const auto other = samples(kAscii, [&](const nb::object& string) { return nb::object(subclass(string)); });
   layout.ascii = distinction(ascii, latin);
-  layout.compact = distinction(ascii, other);
-  return std::has_single_bit(layout.ascii) && std::has_single_bit(layout.compact) &&
-         layout.ascii != layout.compact;
+  layout.compact = layout.ascii >> 1;
+  const uint32_t kept_behind = distinction(ascii, other) & distinction(latin, other);
+  return std::has_single_bit(layout.ascii) && (layout.compact & kept_behind) != 0;
 }
 
 // Does a str in ASCII look as expected? Interned and short ones may be made in other ways.

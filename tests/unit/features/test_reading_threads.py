@@ -5,8 +5,11 @@ The expected ids are computed here in plain Python: attributes are numbered as t
 
 from __future__ import annotations
 
+import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -132,6 +135,13 @@ def same(a: Encoded, b: Encoded) -> bool:
 def test_this_python_is_read_in_parallel() -> None:
     """Otherwise the tests below compare one thread with itself."""
     assert _core.reads_in_parallel()
+
+
+@pytest.mark.parametrize("allocator", ["pymalloc", "malloc", "debug"])
+def test_what_memory_contained_before_does_not_matter(allocator: str) -> None:
+    """Some flags of a str are never set: they are what was there, and debugging allocators fill memory."""
+    program = "from fieldcraft import _core; assert _core.reads_in_parallel()"
+    subprocess.run([sys.executable, "-c", program], env=os.environ | {"PYTHONMALLOC": allocator}, check=True)
 
 
 @pytest.mark.parametrize("n_threads", THREADS)

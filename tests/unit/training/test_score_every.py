@@ -210,7 +210,7 @@ def test_more_iterations_forget_the_score_of_the_earlier_end(
     again = fit(split, replace(OPTIMISERS[name], max_iterations=8), resume=True, **options)
     assert timeless(again) == timeless(ended)
     resumed = fit(split, OPTIMISERS[name], resume=True, **options)
-    if name == "dual_ascent":  # evaluates the objective at its end, whether or not it was to be evaluated there
+    if name == "dual_ascent":  # its last objective is always evaluated
         assert [r.held_out for r in resumed.training_log_] == [r.held_out for r in alone.training_log_]
     else:
         assert timeless(resumed) == timeless(alone)
