@@ -13,10 +13,9 @@
 //
 //   w = (mean + ratio z + v) / (1 + ratio).
 //
-// v stays when z or the ratio change. The original problem's dual has the penalty sum of precision v (mean +
-// v / 2), and its objective at w lies above it by the sum of the sequences' gaps plus sum of precision (w -
-// mean
-// - v)^2 / 2.
+// v stays when z or the ratio change. The original problem's dual has the penalty sum of
+// precision v (mean + v / 2), and its objective at w lies above it by the sum of the sequences' gaps plus
+// sum of precision (w - mean - v)^2 / 2.
 //
 // A weight with infinite precision (1 / precision = 0) stays at its mean.
 #pragma once
