@@ -65,7 +65,7 @@ void Crew::begin(int n_threads, Job job, const void* work) {
 }
 
 void Crew::end(void (*waiting)(const void*), const void* of) {
-  inside_.fetch_or(kClosed, std::memory_order_acq_rel);
+  close();
   for (int spins = 0; inside_.load(std::memory_order_acquire) != kClosed; ++spins) {
     if (spins < kSpins) {
       pause_briefly();

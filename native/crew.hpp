@@ -33,6 +33,7 @@ class Crew {
   void leave();
   // Of the calling thread, if it is not at work already; null without.
   static Crew* current();
+  int size() const { return 1 + static_cast<int>(threads_.size()); }  // with the caller
 
   // work(0) here and work(thread) on those of the workers 1 .. n_threads-1 that come before it ends; it must
   // be complete when work(0) and all that have begun are done. Meanwhile `waiting` is called now and then.
@@ -43,6 +44,9 @@ class Crew {
     work(0);
     end([](const void* of) { (*static_cast<const Waiting*>(of))(); }, &waiting);
   }
+
+  // No more workers begin.
+  void close() { inside_.fetch_or(kClosed, std::memory_order_acq_rel); }
 
  private:
   using Job = void (*)(const void*, int);

@@ -71,23 +71,37 @@ class Failures {
   std::vector<std::exception_ptr> each_;
 };
 
-// The threads start together, when it is known how many there are.
+// The threads start together, when it is known how many there are: those of the caller's crew, all of which
+// must come, or new ones.
 template <class Start, class Work>
 void run_team(int n_threads, const Start& start, const Work& work) {
   if (n_threads <= 1) return start(1), work(0, 1);
   constexpr int kUnknown = 0, kNone = -1;
   Failures failures(n_threads);
-  std::atomic<int> size{kUnknown};
-  {
-    Team team;
-    const int had = team.start(n_threads, [&](int thread) {
-      size.wait(kUnknown);
-      if (size != kNone) failures.guard(thread, [&] { work(thread, size); });
-    });
+  std::atomic<int> size{kUnknown}, there{1};
+  const auto follow = [&](int thread) {
+    ++there;
+    size.wait(kUnknown);
+    if (size != kNone) failures.guard(thread, [&] { work(thread, size); });
+  };
+  const auto lead = [&](int had) {
     const bool ready = failures.guard(0, [&] { start(had); });
     size = ready ? had : kNone;
     size.notify_all();
     if (ready) failures.guard(0, [&] { work(0, had); });
+  };
+  if (Crew* crew = Crew::current()) {
+    const int had = std::min(n_threads, crew->size());
+    const auto both = [&](int thread) {
+      if (thread > 0) return follow(thread);
+      while (there < had) std::this_thread::yield();
+      crew->close();
+      lead(had);
+    };
+    crew->run(had, both, [] {});
+  } else {
+    Team team;
+    lead(team.start(n_threads, follow));
   }
   failures.rethrow();
 }
