@@ -11,7 +11,7 @@ namespace fieldcraft::FIELDCRAFT_LEVEL {
 
 template <int Width, int Doubles>
 struct UnitOf {
-  typedef double V __attribute__((vector_size(Width * 8), may_alias));
+  typedef double V __attribute__((vector_size(Width * 8)));
   static constexpr int kWidth = Width, kPerUnit = Doubles / Width;
   static V load(const double* p) { return *reinterpret_cast<const V*>(p); }
   static void store(double* p, V v) { *reinterpret_cast<V*>(p) = v; }
