@@ -17,7 +17,9 @@ void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
   const int64_t i = group.members[k];
   group.part[k] = group.gap[k] = group.step[k] = group.estimate[k] = 0;
   if (layout_.length(i) == 0 || point_.weight_of(i) == 0) {
-    std::fill_n(group.change.data() + group.nodes_at(k, layout_), layout_.length(i) * layout_.P(), 0.0);
+    const int64_t n = layout_.length(i) * layout_.P();
+    std::fill_n(group.scores.data() + group.nodes_at(k, layout_), n, 0.0);  // quadratic() multiplies by them
+    std::fill_n(group.change.data() + group.nodes_at(k, layout_), n, 0.0);
     std::fill_n(group.pair_change.data() + group.pairs_at(k, layout_), layout_.n_pairs(), 0.0);
     std::fill_n(group.entry_change.data() + group.entries_at(k), layout_.n_entries(i), 0.0);
     return;
