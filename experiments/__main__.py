@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
         say=lambda line: print(line, file=sys.stderr, flush=True),
     )
     for one in wanted:
-        print(write(one, laboratory.result, folder, _command(one.name, options)))
+        print(write(one, laboratory, folder, _command(one.name, options)))
     print(f"written into {folder}", file=sys.stderr)
 
 

@@ -133,7 +133,7 @@ class Archive:
         """Keep chosen weights."""
         folder = self.path.parent / "weights"
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / f"{key}.npy", weights.astype(np.float32))
+        np.save(folder / f"{key}.npy", weights)
 
     def weights(self, key: str, n: int) -> NDArray[np.float64] | None:
         """[n] chosen weights of this key, if they were kept."""

@@ -18,15 +18,21 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from fieldcraft.priors import Gaussian, Hyperbolic, Inequality, Laplacian, NoPrior, Prior, groups
 
 Setting = tuple[float, ...]
+LATER = ("mask", "bag")  # settings that came after the first results, whose keys stay
 Grid = tuple[Setting, ...]
 
 
 def _dependency(transitions: float, emissions: float) -> Prior:
     return Gaussian(groups.by_dependency(transitions=transitions**2, emissions=emissions**2))
+
+
+def _gazetteers(members: float, others: float) -> Prior:
+    return Gaussian(groups.by_template({"in(*": members**2}, otherwise=others**2))
 
 
 def _cutoff(threshold: float, sigma: float) -> Prior:
@@ -47,6 +53,8 @@ PRIORS: dict[str, Callable[..., Prior]] = {
     "bins": _bins,
     "dependency": _dependency,
     "dependency ratios": lambda t, e, sigma: _dependency(t * sigma, e * sigma),
+    "gazetteers": _gazetteers,
+    "gazetteers ratios": lambda g, o, sigma: _gazetteers(g * sigma, o * sigma),
     "count": lambda sigma: Gaussian(groups.times_count(sigma**2)),
     "reliability": lambda sigma: Gaussian(groups.by_reliability(sigma**2)),
     "window": lambda a: Inequality(a),
@@ -69,6 +77,8 @@ class Configuration:
     follow : score development data after each iteration; the weights that did best there are the model,
         and those at the end are scored beside them
     reads_test : is the test set looked at
+    mask : the part of the features that may have weights, as masks.py names it; "" for all
+    bag : number of a bootstrap sample of the sentences, with the features that it supports; 0 for all
     """
 
     task: str
@@ -80,11 +90,19 @@ class Configuration:
     optimiser: str = "lbfgs"
     follow: bool = False
     reads_test: bool = True
+    mask: str = ""
+    bag: int = 0
 
     @property
     def key(self) -> str:
         """Tells it from any other."""
-        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(self.plain()).encode()).hexdigest()[:16]
+
+    def plain(self) -> dict[str, Any]:
+        """Everything that it differs in from others; without mask and bag as before there were any."""
+        told = asdict(self)
+        told["given"] = None if self.given is None else self.given.plain()
+        return {name: value for name, value in told.items() if name not in LATER or value}
 
     def make_prior(self, setting: Setting, given: Setting = ()) -> Prior:
         """The prior with a setting of the grid, followed by what was given."""

@@ -22,6 +22,7 @@ from fieldcraft.corpus import Corpus, read
 DEVELOPMENT = 1636  # sentences of CoNLL-2000's training file that are held out
 FIVE = {"NN": "N", "VB": "V", "JJ": "J", "RB": "R"}  # by the first two letters; every other tag is O
 LADDER = {name: name for name in ("simple", "a1", "a2", "a3", "a4")}
+GAZETTEERS = {"standard+g": "entities-gazetteers"}
 
 
 class Splits(NamedTuple):
@@ -84,7 +85,7 @@ TASKS = {
         entities,
         "span_f",
         "F score",
-        {**LADDER, "standard": "entities"},
+        {**LADDER, "standard": "entities", **GAZETTEERS},
         "CoNLL-2003 English, labels in IOB1, -DOCSTART- lines kept as sentences of one token.",
     ),
     "tagging": Task(

@@ -7,6 +7,7 @@ each, as the thesis tried fifteen to twenty.
 from __future__ import annotations
 
 from experiments.configuration import Configuration, Grid
+from experiments.pool import Pool
 
 Grids = dict[str, Grid]  # by task
 
@@ -50,6 +51,7 @@ BINS: Grids = {
     "entities": ((4.5, 10.0), (15.0, 30.0), (44.0, 100.0), (100.0, 100.0)),
     "tagging": ((5.0, 10.0), (15.0, 30.0), (44.0, 100.0), (100.0, 300.0)),
 }
+APART: Grid = ((0.3, 1.0), (0.5, 1.0), (0.7, 1.0), (1.0, 1.4), (0.7, 1.4), (0.3, 1.4))
 RATIOS: Grid = ((0.7, 0.7), (1.0, 0.5), (0.5, 1.0), (1.4, 0.7), (2.0, 1.0), (3.0, 1.0), (1.4, 1.4))
 WIDTHS: Grids = {  # fewer than the Laplacian's scales
     "entities": line(0.02, 0.005, 0.0015, 0.0005, 0.0002, 1e-4, 5e-5),
@@ -59,15 +61,15 @@ WINDOW_RATIOS: Grid = line(0.5, 2, 4, 8, 16)  # from the weights of 1
 QUADRATICS: Grid = line(300, 100, 30, 10, 3, 1)  # from the weights of infinity
 
 
-def unregularised(task: str, templates: str = "standard", **settings: int | bool) -> Configuration:
+def unregularised(task: str, templates: str = "standard", **settings: int | bool | str) -> Configuration:
     """No prior: the weights that did best on development data while training."""
     return Configuration(task, templates, follow=True, **settings)  # type: ignore[arg-type]
 
 
-def gaussian(task: str, *, min_count: int = 1) -> Configuration:
+def gaussian(task: str, templates: str = "standard", *, min_count: int = 1, mask: str = "") -> Configuration:
     """Zero mean, one variance."""
     grid = SIGMAS[task] if min_count == 1 else FEW_SIGMAS[task]
-    return Configuration(task, prior="gaussian", grid=grid, min_count=min_count)
+    return Configuration(task, templates, prior="gaussian", grid=grid, min_count=min_count, mask=mask)
 
 
 def laplacian(task: str) -> Configuration:
@@ -143,3 +145,51 @@ def by_count(task: str) -> Configuration:
 def by_reliability(task: str) -> Configuration:
     """A Gaussian whose variance follows from how sure the feature's count is."""
     return Configuration(task, prior="reliability", grid=SURE_SIGMAS[task])
+
+
+def gazetteers_apart(gazetteers: float, others: float) -> Configuration:
+    """A Gaussian with printed sigmas of gazetteer features and of all others; the test set is not read."""
+    grid = ((float(gazetteers), float(others)),)
+    return Configuration("entities", "standard+g", "gazetteers", grid, reads_test=False)
+
+
+def gazetteers_chosen() -> Configuration:
+    """The same with multiples of the best single sigma."""
+    single = gaussian("entities", "standard+g")
+    return Configuration("entities", "standard+g", "gazetteers ratios", APART, single, reads_test=False)
+
+
+def quarantined(apart: str, rest: str, *, regularised: bool = True) -> Pool:
+    """Two members over the features of STANDARD+G, with a tuned share: the features apart, and the rest."""
+    make = gaussian if regularised else unregularised
+    members = tuple(make("entities", "standard+g", mask=mask) for mask in (apart, rest))
+    return Pool(members, "tuned")
+
+
+EXPERTS = {  # of each set, beside STANDARD; label experts by task
+    "positional": ("behind", "at", "ahead"),
+    "random": ("random1", "random2", "random3", "random4"),
+}
+LABELS = {"entities": ("LOC", "MISC", "ORG", "PER", "O"), "tagging": ("N", "V", "J", "R", "O")}
+
+
+def expert_masks(task: str, family: str) -> tuple[str, ...]:
+    """The names of a set of experts, as masks.py has them."""
+    if family == "simple":
+        return ("simple",)
+    names = LABELS[task] if family == "label" else EXPERTS[family]
+    return tuple(f"{family}: {name}" for name in names)
+
+
+def expert_pool(
+    task: str, family: str, weights: str = "uniform", *, regularised: bool = False, linear: bool = False
+) -> Pool:
+    """STANDARD and a set of experts."""
+    make = gaussian if regularised else unregularised
+    members = (make(task), *(make(task, mask=mask) for mask in expert_masks(task, family)))
+    return Pool(members, weights, linear)
+
+
+def bagged_pool(task: str, n: int) -> Pool:
+    """n bags of the training sentences, without STANDARD."""
+    return Pool(tuple(unregularised(task, bag=number) for number in range(1, n + 1)))

@@ -16,8 +16,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict
-from functools import cached_property
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,25 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.archive import Archive, Model, Part, Point, Result
+from experiments.archive import Archive, Point, Result
 from experiments.configuration import Configuration, Setting
-from experiments.corpora import TASKS, Splits, Task
-from fieldcraft.corpus import Corpus
-from fieldcraft.evaluation import bootstrap
-from fieldcraft.evaluation.labellings import Encoded
-from fieldcraft.models.chain import ChainCRF
-from fieldcraft.models.training_settings import SharedDesign
+from experiments.corpora import TASKS, Splits
+from experiments.ground import Ground, Trained, train
+from experiments.pool import WEIGHTS, Pool
 from fieldcraft.optimisers import OPTIMISERS
-from fieldcraft.optimisers.loop import Control, Loop, Record
-from fieldcraft.priors import Names, Prior
-from fieldcraft.problems import build
-from fieldcraft.structures.linear_chain import LinearChain
-from fieldcraft.structures.states import StateSpace
-from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
 KEPT = 2  # designs in memory
-COUNTED = {"scheme": "conlleval", "mode": "lenient"}  # spans, as the metrics count them too
 # A weak penalty has a small gradient far from its minimum, so that only the objective tells the end: training
 # stops when it falls by less than a millionth in ten iterations. 15 remembered steps save a fifth of them.
 STOPS: dict[str, Any] = {"tolerance": 1e-9, "objective_tolerance": 1e-6, "period": 10, "memory": 15}
@@ -58,73 +47,6 @@ class Effort(NamedTuple):
 
 
 FULL, QUICK = Effort(), Effort(sentences=150, iterations=4, points=2)
-
-
-class Ground:
-    """A corpus with the features of one template set, ready to train and to score on."""
-
-    def __init__(self, task: Task, splits: Splits, configuration: Configuration) -> None:
-        templates = task.templates[configuration.templates]
-        crf = ChainCRF(templates, min_count=configuration.min_count, metric=task.metric)
-        training = crf._training()
-        self.data: SharedDesign = training.share(splits.train, None)
-        self.index = self.data.design.index
-        self.names = Names(training.classes, [template.name for template in self.data.encoder.templates])
-        self.n_states = len(training.classes)
-        self.n_jobs = resolve_jobs(None)
-        self.metric = task.metric
-        self._training, self._splits = training, splits
-
-    @cached_property
-    def development(self) -> Any:
-        """What scores weights on development data."""
-        return self._held_out(self._splits.development)
-
-    @cached_property
-    def test(self) -> Any:
-        """The same for the test set."""
-        return self._held_out(self._splits.test)
-
-    def part(self, held_out: Any, weights: Floats) -> Part:
-        """Score and errors of weights on development or test data."""
-        states = held_out.labels(weights)
-        encoded = Encoded(held_out.names, held_out.gold, states, held_out.encoded.offsets)
-        shares = bootstrap.quotient(self.metric, encoded, **COUNTED)
-        return Part.of(held_out.score(states), bootstrap.errors_by_sequence(encoded), shares)
-
-    def model(self, weights: Floats, iteration: int, *, reads_test: bool) -> Model:
-        """Weights with all their scores."""
-        return Model(
-            int(np.count_nonzero(weights)),
-            iteration,
-            self.part(self.development, weights),
-            self.part(self.test, weights) if reads_test else None,
-        )
-
-    def _held_out(self, corpus: Corpus) -> Any:
-        return self._training.held_out(self.data.encoder, self.index, corpus, None)
-
-
-class Trained(NamedTuple):
-    """What a training left behind: the weights that count, and those at its end."""
-
-    weights: Floats
-    end: Floats
-    records: list[Record]
-    reason: str
-    objective: float
-
-
-def train(ground: Ground, prior: Prior, optimiser: Any, start: Floats, *, follow: bool) -> Trained:
-    """One setting; followed, the weights that count are those with the best development score."""
-    design = ground.data.design
-    resolved = prior.resolved(ground.index, ground.names)
-    chain = LinearChain(StateSpace.labels(ground.n_states))
-    problem = build(chain, optimiser.needs, design, resolved, n_jobs=ground.n_jobs, **optimiser.requests())
-    run = optimiser.start(problem, start)
-    control = Control(held_out=ground.development if follow else None, keep_best=follow)
-    outcome = Loop(run, control).go()
-    return Trained(outcome.weights, run.solution().copy(), outcome.records, outcome.reason, run.objective())
 
 
 class Stop(NamedTuple):
@@ -177,25 +99,89 @@ class Laboratory:
         self._splits: dict[str, Splits] = {}
         self._grounds: dict[tuple[str, str, int], Ground] = {}
 
-    def result(self, configuration: Configuration) -> Result:
-        """What became of a configuration; trained if it is not known yet."""
-        points = self.effort.points
-        wanted = configuration if points is None else configuration.thinned(points)
-        cut = "" if self.effort == FULL else "-".join(["", *map(str, self.effort)])
-        key = f"{wanted.key}-{self.seed}{cut}"
+    def result(self, configuration: Configuration | Pool) -> Result:
+        """What became of a configuration or pool; trained if it is not known yet."""
+        wanted, key = self._wanted(configuration)
         found = self.archive.get(key)
         if found is None:
-            found = self._run(wanted, key)
+            found = self._pooled(wanted, key) if isinstance(wanted, Pool) else self._run(wanted, key)
             self.archive.add(found)
         return found
 
-    def _run(self, configuration: Configuration, key: str) -> Result:
-        given = None if configuration.given is None else self.result(configuration.given)
-        ground = self._ground(configuration)
+    def weights(self, configuration: Configuration) -> tuple[Ground, Floats, Floats]:
+        """The features, the weights that count and those at the end of training, trained again if need be.
+
+        Of a known result only the chosen setting is trained again.
+        """
+        wanted, key = self._wanted(configuration)
+        assert isinstance(wanted, Configuration)
+        ground = self.ground(wanted)
+        names = (key, f"{key}-end" if wanted.follow else key)
+        kept = [self.archive.weights(name, len(ground.index)) for name in names]
+        if kept[0] is None or kept[1] is None:
+            known = self.archive.get(key)
+            grid = wanted.grid if known is None else (known.chosen[: len(wanted.grid[0])],)
+            _, trained = self._trained(replace(wanted, grid=grid), key)
+            return ground, trained.weights, trained.end if wanted.follow else trained.weights
+        return ground, kept[0], kept[1]
+
+    def splits(self, task: str) -> Splits:
+        """The data of a task, as far as it is used."""
+        if task not in self._splits:
+            whole = TASKS[task].read(self.data, self.seed)
+            self._splits[task] = whole.first(self.effort.sentences)
+        return self._splits[task]
+
+    def _wanted(self, configuration: Configuration | Pool) -> tuple[Configuration | Pool, str]:
+        """With as many settings as the effort allows, and its key."""
+        points = self.effort.points
+        wanted = configuration if points is None else configuration.thinned(points)
+        return wanted, f"{wanted.key}-{self.suffix}"
+
+    @property
+    def suffix(self) -> str:
+        """What keys tell of seed and effort."""
+        cut = "" if self.effort == FULL else "-".join(["", *map(str, self.effort)])
+        return f"{self.seed}{cut}"
+
+    def _pooled(self, pool: Pool, key: str) -> Result:
+        for member in pool.members:
+            self.result(member)
         begun = time.perf_counter()
+        found = [self.weights(member) for member in pool.members]
+        ground, weigh = found[0][0], WEIGHTS[pool.weights]
+        vectors, ends = (np.stack([one[i] for one in found]) for i in (1, 2))  # [members, F]
+        shares = weigh(vectors, ground.development)
+        followed = any(member.follow for member in pool.members)
+        end = ground.pooled(weigh(ends, ground.development), ends, pool) if followed else None
+        return Result(
+            key,
+            json.loads(json.dumps(pool.plain())),
+            tuple(shares.tolist()),
+            len(ground.index),
+            time.perf_counter() - begun,
+            ground.pooled(shares, vectors, pool),
+            end,
+            (),
+            (),
+            self._made(ground),
+        )
+
+    def _trained(self, configuration: Configuration, key: str) -> tuple[list[Point], Trained]:
+        """The path of a configuration; its weights are kept."""
+        given = None if configuration.given is None else self.result(configuration.given)
+        ground = self.ground(configuration)
         start = None if given is None else self.archive.weights(given.key, len(ground.index))
         points, trained = self._path(configuration, ground, () if given is None else given.chosen, start)
         self.archive.keep(key, trained.weights)
+        if configuration.follow:
+            self.archive.keep(f"{key}-end", trained.end)
+        return points, trained
+
+    def _run(self, configuration: Configuration, key: str) -> Result:
+        begun = time.perf_counter()
+        points, trained = self._trained(configuration, key)
+        ground = self.ground(configuration)
         best = int(np.argmax([point.development for point in points]))
         followed, read, records = configuration.follow, configuration.reads_test, trained.records
         model = ground.model(trained.weights, _iteration(trained), reads_test=read)
@@ -203,7 +189,7 @@ class Laboratory:
         curve = [(r.iteration, float(r.held_out or 0.0), int(r.active or 0)) for r in records]
         return Result(
             key,
-            json.loads(json.dumps(asdict(configuration))),  # as the archive gives it back
+            json.loads(json.dumps(configuration.plain())),  # as the archive gives it back
             points[best].setting,
             len(ground.index),
             time.perf_counter() - begun,
@@ -230,31 +216,29 @@ class Laboratory:
         kept = None
         for setting in configuration.grid:
             begun = time.perf_counter()
-            prior = configuration.make_prior(setting, given).resolved(ground.index, ground.names)
+            prior = configuration.make_prior(setting, given)
             start = guessed(stops, setting, len(ground.index)) if stops or first is None else first
-            trained = train(ground, prior, optimiser, start, follow=configuration.follow)
+            trained = train(ground, prior, optimiser, start, configuration)
             score = float(ground.development(trained.weights))
             if kept is None or score > max(point.development for point in points):
                 kept = trained
             seconds = time.perf_counter() - begun
             points.append(_point((*setting, *given), score, trained, seconds))
             self.say(_told(configuration, points[-1]))
-            if not configuration.follow and prior.holds(len(ground.index)).all():
+            whole = prior.resolved(ground.index, ground.names)
+            if not configuration.follow and whole.holds(len(ground.index)).all():
                 stops = [*stops[-1:], Stop(setting, trained.end)]
         assert kept is not None
         return points, kept
 
-    def _ground(self, configuration: Configuration) -> Ground:
+    def ground(self, configuration: Configuration) -> Ground:
         """Encoded data; the last ones stay in memory."""
         task = TASKS[configuration.task]
         place = (configuration.task, configuration.templates, configuration.min_count)
         if place not in self._grounds:
             while len(self._grounds) >= KEPT:
                 self._grounds.pop(next(iter(self._grounds)))
-            if configuration.task not in self._splits:
-                whole = task.read(self.data, self.seed)
-                self._splits[configuration.task] = whole.first(self.effort.sentences)
-            self._grounds[place] = Ground(task, self._splits[configuration.task], configuration)
+            self._grounds[place] = Ground(task, self.splits(configuration.task), configuration, self.data)
         return self._grounds[place]
 
 
@@ -281,6 +265,8 @@ def _told(configuration: Configuration, point: Point) -> str:
     numbers = ", ".join(f"{number:g}" for number in point.setting)
     return (
         f"{configuration.task} {configuration.templates}"
+        + (f" ({configuration.mask})" if configuration.mask else "")
+        + (f" bag {configuration.bag}" if configuration.bag else "")
         + (f" min_count {configuration.min_count}" if configuration.min_count > 1 else "")
         + f" {configuration.prior} ({numbers}): development {100 * point.development:.2f}, "
         f"{point.active:,} weights, {point.iterations} iterations, {point.seconds:.1f} s, {point.reason}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from experiments.archive import Model, Part, Result
 from experiments.configuration import Configuration
+from experiments.pool import Pool
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Row:
     """
 
     name: str
-    configuration: Configuration
+    configuration: Configuration | Pool
     thesis: tuple[float, ...] = ()
 
 
@@ -41,7 +42,7 @@ class Table:
     task: str
     rows: tuple[Row, ...]
     measures: tuple[str, ...] = ("development", "test")
-    baselines: tuple[tuple[str, Configuration], ...] = ()
+    baselines: tuple[tuple[str, Configuration | Pool], ...] = ()
     against_end: bool = False
     intervals: bool = False
     notes: tuple[str, ...] = ()
@@ -66,6 +67,34 @@ class Figure:
     def name(self) -> str:
         """As the command line knows it."""
         return f"figure-{self.number}"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A table of two models' errors on the test set: tokens that both, one or none of them has right.
+
+    Parameters
+    ----------
+    number, title, task : as in a table
+    before, after : (name, configuration) of a model without certain features and of one with them
+    thesis : ((both right, only before), (only after, both wrong)) as printed there
+    repaired : the score that is printed for ``after`` with all its harm undone; None if there is none
+    notes : what a reader must know
+    """
+
+    number: str
+    title: str
+    task: str
+    before: tuple[str, Configuration | Pool]
+    after: tuple[str, Configuration | Pool]
+    thesis: tuple[tuple[int, int], tuple[int, int]]
+    repaired: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As the command line knows it."""
+        return f"table-{self.number}"
 
 
 @dataclass(frozen=True)
@@ -96,6 +125,7 @@ MEASURES = {
     "development": Measure("development", lambda result: _per_cent(result.model.development)),
     "test": Measure("test", lambda result: _per_cent(result.model.test)),
     "active": Measure("active weights", lambda result: float(result.model.active), 0),
+    "share": Measure("first member's share", lambda result: result.chosen[0]),
     "features": Measure("features", lambda result: float(result.features), 0),
     "converged": Measure("converged, development", lambda result: _per_cent(_end(result).development)),
     "converged test": Measure("converged, test", lambda result: _per_cent(_end(result).test)),

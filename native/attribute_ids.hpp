@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "interning.hpp"
+#include "raw_vector.hpp"
 
 namespace fieldcraft {
 
 struct AttributeIds {
-  std::vector<int64_t> offsets{0};    // [sequences + 1] first token of each
-  std::vector<int64_t> token_ptr{0};  // [tokens + 1] first attribute of each
-  std::vector<int32_t> ids;           // [attributes]
-  std::vector<double> values;         // [attributes], or empty while all are 1
+  RawVector<int64_t> offsets{0};    // [sequences + 1] first token of each
+  RawVector<int64_t> token_ptr{0};  // [tokens + 1] first attribute of each
+  RawVector<int32_t> ids;           // [attributes]
+  RawVector<double> values;         // [attributes], or empty while all are 1
   bool valued = false;
 
   // One more sequence: token t has the attributes up to token_ends[t]; those with a negative id are left out.

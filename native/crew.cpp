@@ -1,5 +1,6 @@
 #include "crew.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #ifndef _WIN32
@@ -10,9 +11,10 @@ namespace fieldcraft {
 namespace {
 
 constexpr int kSpins = 2000;  // some thirty microseconds
+constexpr int kYields = 500;  // some hundred, or more where another thread wants this core
 constexpr std::chrono::microseconds kNap{50};
 
-thread_local Crew* at_hand = nullptr;
+thread_local Crew* crew_at_hand = nullptr;
 
 int64_t this_process() {
 #ifdef _WIN32
@@ -24,11 +26,16 @@ int64_t this_process() {
 
 }  // namespace
 
-Crew::Crew(int n_threads) : process_(this_process()) {
+Crew::Crew(int n_threads) : most_(n_threads), process_(this_process()) {}
+
+int Crew::ready(int n) {
+  const auto there = [&] { return 1 + static_cast<int>(threads_.size()); };
   try {
-    for (int t = 1; t < n_threads; ++t) threads_.emplace_back([this, t] { serve(t); });
+    while (there() < std::min(n, most_)) threads_.emplace_back([this, t = there()] { serve(t); });
   } catch (...) {  // std::system_error, std::bad_alloc: go on with those that there are
+    most_ = there();
   }
+  return std::min(n, there());
 }
 
 Crew::~Crew() {
@@ -45,18 +52,27 @@ Crew::~Crew() {
 
 bool Crew::of_this_process() const { return process_ == this_process(); }
 
-void Crew::enter() { at_hand = this; }
+void Crew::enter() {
+  if (crew_at_hand == nullptr || !crew_at_hand->of_this_process()) crew_at_hand = this;
+}
 
 void Crew::leave() {
-  if (at_hand == this) at_hand = nullptr;
+  if (crew_at_hand == this) crew_at_hand = nullptr;
 }
 
 Crew* Crew::current() {
-  return at_hand != nullptr && !at_hand->at_work_ && at_hand->of_this_process() ? at_hand : nullptr;
+  Crew* const crew = crew_at_hand;
+  return crew != nullptr && !crew->at_work_ && crew->of_this_process() ? crew : nullptr;
+}
+
+int Crew::at_hand() {
+  const Crew* const crew = current();
+  return crew == nullptr ? 1 : crew->most_;
 }
 
 // The calls' number changes in one order with the workers' looks at it: none sleeps through a call.
 void Crew::begin(int n_threads, Job job, const void* work) {
+  ready(n_threads);
   at_work_ = true;
   n_threads_ = n_threads, job_ = job, work_ = work;
   inside_.store(0, std::memory_order_release);
@@ -66,13 +82,15 @@ void Crew::begin(int n_threads, Job job, const void* work) {
 
 void Crew::end(void (*waiting)(const void*), const void* of) {
   close();
-  for (int spins = 0; inside_.load(std::memory_order_acquire) != kClosed; ++spins) {
-    if (spins < kSpins) {
+  for (int looks = 0; inside_.load(std::memory_order_acquire) != kClosed; ++looks) {
+    if (looks < kSpins) {
       pause_briefly();
-      continue;
+    } else if (looks < kSpins + kYields) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kNap);
+      waiting(of);
     }
-    std::this_thread::sleep_for(kNap);
-    waiting(of);
   }
   at_work_ = false;
 }

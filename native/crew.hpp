@@ -1,9 +1,9 @@
-// Threads that wait for work between calls of the core: those of one training.
+// Threads that wait for work between calls of the core: those of one training, or of one prediction.
 //
 // A crew belongs to the thread that made it; while it is at hand (enter .. leave), for_each_task of that
-// thread shares its tasks with it. A call does not wait for a worker that has not begun: on a machine whose
-// cores are busy elsewhere it costs no more than it would without the crew. Workers look for the next call
-// for some ten microseconds, then sleep.
+// thread shares its tasks with it. A thread starts with the first call that has work for it. A call does
+// not wait for a worker that has not begun: on a machine whose cores are busy elsewhere it costs no more than
+// it would without the crew. Workers look for the next call for some ten microseconds, then sleep.
 //
 // A process that forks does not take its threads along: in the child there is no crew.
 #pragma once
@@ -29,11 +29,15 @@ class Crew {
   ~Crew();
   Crew(const Crew&) = delete;
 
-  void enter();  // it is at hand for the calling thread, until it leaves
+  void enter();  // it is at hand for the calling thread until it leaves, unless that has one already
   void leave();
   // Of the calling thread, if it is not at work already; null without.
   static Crew* current();
-  int size() const { return 1 + static_cast<int>(threads_.size()); }  // with the caller
+  // Threads that the calling thread has at hand, itself included.
+  static int at_hand();
+  // Starts threads until there are n with the caller, or as many as it may have. Returns how many of the n
+  // there are.
+  int ready(int n);
 
   // work(0) here and work(thread) on those of the workers 1 .. n_threads-1 that come before it ends; it must
   // be complete when work(0) and all that have begun are done. Meanwhile `waiting` is called now and then.
@@ -58,6 +62,7 @@ class Crew {
   bool join();
   bool of_this_process() const;
 
+  int most_;  // threads, with the caller
   std::vector<std::thread> threads_;
   int64_t process_;
   std::atomic<uint32_t> calls_{0};    // so far; workers sleep on it

@@ -1,10 +1,7 @@
 #include "dual_ascent.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <numeric>
-#include <optional>
 
 #include "dual_group.hpp"
 #include "parallel.hpp"
@@ -17,9 +14,11 @@ constexpr size_t kMeasured = 16;     // one group in so many is measured for ove
 constexpr double kSmoothing = 0.25;  // weight of a new measurement
 
 // The mean of those that are not 0: weights that stay have no part in any quadratic.
-double mean_of(const std::vector<double>& x) {
-  const auto n = std::count_if(x.begin(), x.end(), [](double each) { return each > 0; });
-  return n == 0 ? 1 : std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(n);
+double mean_of(const PriorNumbers& x) {
+  double total = 0;
+  size_t n = 0;
+  for (size_t f = 0; f < x.size(); ++f) total += x[f], n += x[f] > 0;
+  return n == 0 ? 1 : total / static_cast<double>(n);
 }
 
 }  // namespace
@@ -27,11 +26,13 @@ double mean_of(const std::vector<double>& x) {
 DualAscent::DualAscent(DualPoint point, double ratio)
     : DualMethod(std::move(point)),
       layout_(point_.layout()),
+      cells_(layout_.pair_cells()),
+      n_cells_(padded(static_cast<int64_t>(cells_.size()))),
       usual_inverse_(mean_of(point_.inverse())),
       proximal_(point_.mean(), point_.inverse(), ratio, layout_.n_threads()) {
   const size_t n = static_cast<size_t>(n_sequences());
   state_.node.assign(static_cast<size_t>(layout_.n_tokens()) * layout_.P(), 0.0f);
-  state_.pairs.assign(n * layout_.n_pairs(), 0.0f);
+  state_.pairs.assign(n * n_cells_, 0.0f);
   state_.entries.assign(static_cast<size_t>(layout_.entries_before(layout_.n_tokens())), 0.0f);
   for (auto* each : {&state_.entropy, &state_.slack, &state_.parts, &state_.gaps}) each->assign(n, 0.0);
 }
@@ -72,41 +73,31 @@ void DualAscent::accelerate() {
   point_.live().set(w.data());
 }
 
-// The n sequences of `order` in groups of Group::kMost, by a team of threads.
+// The n sequences of `order` in groups of Group::kMost. The threads of a crew share the sequences of a group,
+// then the owners of weights; nothing waits for a thread that has not begun, which the system may have put
+// aside for another program.
 class DualAscent::Round {
  public:
   Round(DualAscent& ascent, const int64_t* order, size_t n, Watch& watch)
       : ascent_(ascent), order_(order), n_(n), watch_(watch), n_owners_(ascent.layout_.n_threads()) {
-    for (int k = 0; k < n_owners_; ++k) lanes_.emplace_back(ascent.layout_);
+    for (int k = 0; k < n_owners_; ++k) lanes_.emplace_back(ascent.layout_, ascent.n_cells_);
   }
 
   void run() {
-    if (n_ == 0) return;
-    gather();
-    std::optional<Meeting> meeting;
-    run_team(
-        n_owners_, [&](int n) { meeting.emplace(n); }, [&](int thread, int n) { work(thread, n, *meeting); });
-    failure_.rethrow();
-  }
-
- private:
-  // One of n threads; each serves every n-th owner of weights.
-  void work(int thread, int n, Meeting& meeting) {
-    while (!done_) {
-      failure_.guard([&] {
-        if (!failure_.happened()) watch_.check();
-        for (size_t k = next_++; k < group_.size(); k = next_++) ascent_.work_out(group_, k, lanes_[thread]);
-      });
-      meeting.wait();
-      for (int owner = thread; owner < n_owners_ && !failure_.happened(); owner += n)
-        failure_.guard([&] { ascent_.apply(group_, owner); });
-      meeting.wait([&] {
-        if (!failure_.happened()) failure_.guard([&] { conclude(); });
-        if (failure_.happened()) done_ = true;  // what was applied so far stays
-      });
+    Crew crew(n_owners_);
+    crew.enter();  // unless the training has one
+    for (; first_ < n_; first_ += Group::kMost) {
+      watch_.check();
+      gather();
+      for_each_task(n_owners_, group_.size(),
+                    [&](size_t k, int thread) { ascent_.work_out(group_, k, lanes_[thread]); });
+      for_each_task(n_owners_, static_cast<size_t>(n_owners_),
+                    [&](size_t owner, int) { ascent_.apply(group_, static_cast<int>(owner)); });
+      conclude();
     }
   }
 
+ private:
   void gather() {
     const TrainingLayout& layout = ascent_.layout_;
     group_.members.assign(order_ + first_, order_ + std::min(n_, first_ + Group::kMost));
@@ -119,8 +110,7 @@ class DualAscent::Round {
     group_.entry_scores.reserve(n_entries), group_.entry_change.reserve(n_entries);
     const size_t room = static_cast<size_t>(group_.begin.back()) * layout.P();
     group_.scores.reserve(room), group_.change.reserve(room);
-    group_.pair_change.reserve(Group::kMost * layout.n_pairs());
-    next_ = 0;
+    group_.pair_change.reserve(Group::kMost * ascent_.n_cells_);
   }
 
   void conclude() {
@@ -135,11 +125,6 @@ class DualAscent::Round {
       const double overlap = std::max(ascent_.quadratic(group_, lanes_[0]) / estimate, 1e-3);
       state.overlap += kSmoothing * (overlap - state.overlap);
     }
-    first_ += Group::kMost;
-    if (first_ < n_)
-      gather();
-    else
-      done_ = true;
   }
 
   DualAscent& ascent_;
@@ -150,9 +135,6 @@ class DualAscent::Round {
   std::vector<Lane> lanes_;
   Group group_;
   size_t first_ = 0;  // of the group, in the order
-  std::atomic<size_t> next_{0};
-  std::atomic<bool> done_{false};
-  Failure failure_;
 };
 
 double DualAscent::run(const int64_t* order, size_t n, Watch& watch) {

@@ -88,7 +88,7 @@ class DualAscent final : public DualMethod {
   }
   const std::vector<double>& gaps() const { return state_.gaps; }
 
-  // Memory that the stored marginals take.
+  // Memory that the stored marginals take at most: less where some label pairs have no weight.
   static size_t bytes(int64_t n_tokens, int64_t n_sequences, int64_t S, int64_t n_entries) {
     const size_t P = padded(S);
     return 4 * P * (static_cast<size_t>(n_tokens) + static_cast<size_t>(n_sequences) * S) +
@@ -109,8 +109,12 @@ class DualAscent final : public DualMethod {
   void apply(const Group& group, int owner);
   double quadratic(const Group& group, Lane& lane) const;
 
+  void take_cells(const double* pairs, double* out) const;
+
   const TrainingLayout& layout_;
-  double usual_inverse_;  // the mean of 1 / precision: for the estimate of Q
+  const std::vector<uint32_t> cells_;  // the label pairs that have a weight, in [S, P]
+  const size_t n_cells_;               // padded with zeros
+  double usual_inverse_;               // the mean of 1 / precision: for the estimate of Q
   ProximalPoint proximal_;
   State state_;
 };

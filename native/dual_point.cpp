@@ -11,11 +11,11 @@ DualPoint::DualPoint(const ChainProblem& problem, const int32_t* gold, const dou
                      const double* precision, const double* cost)
     : problem_(problem),
       gold_(gold, gold + problem.n_tokens()),
-      mean_(mean, mean + problem.n_features()),
+      mean_(std::vector<double>(mean, mean + problem.n_features())),
       inverse_(DualWeights::inverses(precision, problem.n_features())),
       has_costs_(cost != nullptr),
       cost_(static_cast<size_t>(problem.n_states()) * problem.n_states(), 0.0),
-      live_(problem.layout(), inverse_),
+      live_(problem.layout(), inverse_.all()),
       oracle_(problem.layout()) {
   if (cost != nullptr) cost_.assign(cost, cost + cost_.size());
   reset();

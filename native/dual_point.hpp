@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "dual_weights.hpp"
+#include "prior_numbers.hpp"
 
 namespace fieldcraft {
 
@@ -91,7 +92,7 @@ class DualPoint {
   double search(int64_t i, Move& move, double slope, double most, double* scores);
 
   // Recomputes the weights: reset() to the means, add() the moves one by one, then ready().
-  void reset() { live_.set(mean_.data()); }
+  void reset() { live_.set(mean_.all().data()); }
   void add(int64_t i, const Move& move);
   void ready() { live_.refresh(); }
   // The same for marginals of all sequences, node [tokens, S] and pairs [N, S, S]: removes the rounding of
@@ -101,8 +102,8 @@ class DualPoint {
   // The dual's second term, sum of precision v (mean + v / 2).
   double penalty() const;
   void weights(double* out) const { live_.get(out); }
-  const std::vector<double>& mean() const { return mean_; }
-  const std::vector<double>& inverse() const { return inverse_; }
+  const PriorNumbers& mean() const { return mean_; }
+  const PriorNumbers& inverse() const { return inverse_; }
   DualWeights& live() { return live_; }
   const DualWeights& live() const { return live_; }
   SequenceOracle& oracle() { return oracle_; }
@@ -110,7 +111,7 @@ class DualPoint {
  private:
   const ChainProblem& problem_;
   std::vector<int32_t> gold_;
-  std::vector<double> mean_, inverse_;  // [n_features] mean, 1 / precision
+  PriorNumbers mean_, inverse_;  // [n_features] mean, 1 / precision
   bool has_costs_;
   std::vector<double> cost_;  // [S, S]
   DualWeights live_;

@@ -20,7 +20,7 @@ void DualAscent::work_out(Group& group, size_t k, Lane& lane) {
     const int64_t n = layout_.length(i) * layout_.P();
     std::fill_n(group.scores.data() + group.nodes_at(k, layout_), n, 0.0);  // quadratic() multiplies by them
     std::fill_n(group.change.data() + group.nodes_at(k, layout_), n, 0.0);
-    std::fill_n(group.pair_change.data() + group.pairs_at(k, layout_), layout_.n_pairs(), 0.0);
+    std::fill_n(group.pair_change.data() + k * n_cells_, n_cells_, 0.0);
     std::fill_n(group.entry_change.data() + group.entries_at(k), layout_.n_entries(i), 0.0);
     return;
   }
@@ -49,9 +49,11 @@ Comparison DualAscent::compare(Group& group, size_t k, Lane& lane) const {
         FIELDCRAFT_DISPATCH(compare_marginals, lane.marginals.data() + t * P, q, scores + t * P, P, step);
     add(row, layout_.spread_square(first + t, step, row.squares));
   }
-  const Comparison pairs = FIELDCRAFT_DISPATCH(
-      compare_marginals, lane.pairs.data(), state_.pairs.data() + i * layout_.n_pairs(),
-      point_.live().pair_scores(), layout_.n_pairs(), group.pair_change.data() + group.pairs_at(k, layout_));
+  take_cells(lane.pairs.data(), lane.cells.data());
+  take_cells(point_.live().pair_scores(), lane.cell_scores.data());
+  const Comparison pairs =
+      FIELDCRAFT_DISPATCH(compare_marginals, lane.cells.data(), state_.pairs.data() + i * n_cells_,
+                          lane.cell_scores.data(), n_cells_, group.pair_change.data() + k * n_cells_);
   add(pairs, pairs.squares);
   const size_t at = group.entries_at(k);
   const Comparison entries = compare_entries(point_.live(), i, lane.entries.data(),
@@ -61,15 +63,19 @@ Comparison DualAscent::compare(Group& group, size_t k, Lane& lane) const {
   return total;
 }
 
+void DualAscent::take_cells(const double* pairs, double* out) const {
+  for (size_t j = 0; j < cells_.size(); ++j) out[j] = pairs[cells_[j]];
+}
+
 // q <- q + s (p - q), and the group's changes become those of the weights before their factors.
 void DualAscent::move(Group& group, size_t k, double s) {
   const int64_t i = group.members[k], first = layout_.first(i);
   const double c = point_.weight_of(i) * proximal_.shrink();
-  const size_t n_nodes = static_cast<size_t>(layout_.length(i)) * layout_.P(), n_pairs = layout_.n_pairs();
+  const size_t n_nodes = static_cast<size_t>(layout_.length(i)) * layout_.P();
   FIELDCRAFT_DISPATCH(move_marginals, s, c, n_nodes, state_.node.data() + first * layout_.P(),
                       group.change.data() + group.nodes_at(k, layout_));
-  FIELDCRAFT_DISPATCH(move_marginals, s, c, n_pairs, state_.pairs.data() + i * n_pairs,
-                      group.pair_change.data() + group.pairs_at(k, layout_));
+  FIELDCRAFT_DISPATCH(move_marginals, s, c, n_cells_, state_.pairs.data() + i * n_cells_,
+                      group.pair_change.data() + k * n_cells_);
   move_entries(s, c, layout_.n_entries(i), state_.entries.data() + layout_.entries_before(first),
                group.entry_change.data() + group.entries_at(k));
 }
@@ -123,8 +129,8 @@ void DualAscent::apply(const Group& group, int owner) {
   for (size_t k = 0; k < group.size(); ++k)
     point_.live().add_entries(group.members[k], group.entry_change.data() + group.entry_begin[k], owner);
   if (owner != 0) return;
-  const size_t n = layout_.n_pairs();
-  for (size_t k = 0; k < group.size(); ++k) point_.live().add_pairs(group.pair_change.data() + k * n);
+  for (size_t k = 0; k < group.size(); ++k)
+    point_.live().add_cells(cells_, group.pair_change.data() + k * n_cells_);
   point_.live().refresh();
 }
 
@@ -133,7 +139,7 @@ void DualAscent::apply(const Group& group, int owner) {
 double DualAscent::quadratic(const Group& group, Lane& lane) const {
   const int64_t S = layout_.S(), P = layout_.P();
   double total = 0;
-  std::vector<double> pairs(layout_.n_pairs(), 0.0);
+  std::vector<double> pairs(cells_.size(), 0.0);
   for (size_t k = 0; k < group.size(); ++k) {
     const int64_t T = group.begin[k + 1] - group.begin[k], at = group.begin[k] * P;
     lane.marginals.reserve(T * P);
@@ -143,9 +149,9 @@ double DualAscent::quadratic(const Group& group, Lane& lane) const {
         total += (lane.marginals[t * P + y] - group.scores[at + t * P + y]) * group.change[at + t * P + y];
     total += moved_along(point_.live(), group.members[k], group.entry_scores.data() + group.entry_begin[k],
                          group.entry_change.data() + group.entry_begin[k]);
-    for (size_t j = 0; j < pairs.size(); ++j) pairs[j] += group.pair_change[k * pairs.size() + j];
+    for (size_t j = 0; j < pairs.size(); ++j) pairs[j] += group.pair_change[k * n_cells_ + j];
   }
-  return (total + point_.live().pair_square(pairs.data())) / proximal_.shrink();
+  return (total + point_.live().cell_square(cells_, pairs.data())) / proximal_.shrink();
 }
 
 }  // namespace fieldcraft

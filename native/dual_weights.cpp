@@ -54,6 +54,17 @@ void DualWeights::add_pairs(const double* change) {
   for (size_t k = 0; k < pair_factor_.size(); ++k) pairs[k] += change[k] * pair_factor_[k];
 }
 
+void DualWeights::add_cells(const std::vector<uint32_t>& cells, const double* change) {
+  double* pairs = weights_.dense() + layout_->pairs_at();
+  for (size_t j = 0; j < cells.size(); ++j) pairs[cells[j]] += change[j] * pair_factor_[cells[j]];
+}
+
+double DualWeights::cell_square(const std::vector<uint32_t>& cells, const double* change) const {
+  double total = 0;
+  for (size_t j = 0; j < cells.size(); ++j) total += change[j] * change[j] * pair_factor_[cells[j]];
+  return total;
+}
+
 double DualWeights::pair_square(const double* change) const {
   double total = 0;
   for (size_t k = 0; k < pair_factor_.size(); ++k) total += change[k] * change[k] * pair_factor_[k];

@@ -52,11 +52,14 @@ class DualWeights {
   void add_entries(int64_t i, const double* change, int owner);
   // Adds factor * change [S, P]; refresh() then computes the edges again.
   void add_pairs(const double* change);
+  // The same for some cells of it alone.
+  void add_cells(const std::vector<uint32_t>& cells, const double* change);
   void refresh() { weights_.refresh(); }
 
   const double* pair_scores() const { return weights_.view().dense + layout_->pairs_at(); }  // [S, P]
   // The square of a change [S, P] of the pairs, in the metric of the factors.
   double pair_square(const double* change) const;
+  double cell_square(const std::vector<uint32_t>& cells, const double* change) const;
 
  private:
   const TrainingLayout* layout_;

@@ -27,6 +27,7 @@
 #include "gazetteer.hpp"
 #include "interning.hpp"
 #include "orthography.hpp"
+#include "raw_vector.hpp"
 
 namespace fieldcraft {
 
@@ -81,8 +82,8 @@ struct Batch {
 };
 
 struct Incidences {
-  std::vector<int64_t> token_ptr{0};  // [tokens + 1]
-  std::vector<int32_t> attributes;    // [nnz]
+  RawVector<int64_t> token_ptr{0};  // [tokens + 1]
+  RawVector<int32_t> attributes;    // [nnz]
 };
 
 class Extractor {

@@ -121,6 +121,7 @@ class BlockEncoding {
     for (size_t b = 0; b < blocks_.size(); ++b) first_[b + 1] = first_[b] + blocks_[b].attributes.size();
     whole_.attributes.resize(first_.back());
     whole_.token_ptr.resize(static_cast<size_t>(batch_.offsets.back()) + 1);
+    whole_.token_ptr[0] = 0;
   }
   void copy() {
     for (size_t b = next_copied_++; b < blocks_.size(); b = next_copied_++) {

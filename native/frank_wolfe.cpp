@@ -9,7 +9,7 @@ namespace fieldcraft {
 FrankWolfe::FrankWolfe(DualPoint point, bool averaged) : DualMethod(std::move(point)) {
   point_.gold_marginals(point_.S(), state_.node, state_.pairs);
   state_.cost.assign(point_.n_sequences(), 0.0);
-  if (averaged) late_ = std::make_unique<DualWeights>(point_.layout(), point_.inverse());
+  if (averaged) late_ = std::make_unique<DualWeights>(point_.layout(), point_.inverse().all());
 }
 
 double FrankWolfe::visit(int64_t i) {

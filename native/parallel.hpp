@@ -91,7 +91,7 @@ void run_team(int n_threads, const Start& start, const Work& work) {
     if (ready) failures.guard(0, [&] { work(0, had); });
   };
   if (Crew* crew = Crew::current()) {
-    const int had = std::min(n_threads, crew->size());
+    const int had = crew->ready(n_threads);
     const auto both = [&](int thread) {
       if (thread > 0) return follow(thread);
       while (there < had) std::this_thread::yield();

@@ -30,9 +30,13 @@ double total_of(const std::vector<double>& parts) {
 
 }  // namespace
 
-ProximalPoint::ProximalPoint(const std::vector<double>& mean, const std::vector<double>& inverse,
-                             double ratio, int n_threads)
-    : mean_(mean), inverse_(inverse), first_ratio_(ratio), n_threads_(n_threads), state_{mean, mean, ratio} {}
+ProximalPoint::ProximalPoint(const PriorNumbers& mean, const PriorNumbers& inverse, double ratio,
+                             int n_threads)
+    : mean_(mean),
+      inverse_(inverse),
+      first_ratio_(ratio),
+      n_threads_(n_threads),
+      state_{mean.all(), mean.all(), ratio} {}
 
 ProximalPoint::Terms ProximalPoint::terms(const double* w) const {
   const size_t n = mean_.size(), n_pieces = (n + kPiece - 1) / kPiece;

@@ -23,13 +23,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "prior_numbers.hpp"
+
 namespace fieldcraft {
 
 class ProximalPoint {
  public:
   // mean, inverse (1 / precision) [n_features] must stay.
-  ProximalPoint(const std::vector<double>& mean, const std::vector<double>& inverse, double ratio,
-                int n_threads);
+  ProximalPoint(const PriorNumbers& mean, const PriorNumbers& inverse, double ratio, int n_threads);
 
   // What a change of v is multiplied by to give that of w.
   double shrink() const { return 1 / (1 + state_.ratio); }
@@ -54,7 +55,7 @@ class ProximalPoint {
  private:
   double along(const double* w) const;
 
-  const std::vector<double>&mean_, &inverse_;
+  const PriorNumbers &mean_, &inverse_;
   const double first_ratio_;
   const int n_threads_;
   State state_;

@@ -9,19 +9,16 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "potentials.hpp"
+#include "sequence_error.hpp"
 
 namespace fieldcraft {
 
-struct ImpossibleSequence : std::invalid_argument {
+struct ImpossibleSequence : SequenceError {
   explicit ImpossibleSequence(int64_t i)
-      : std::invalid_argument(
-            "sequence " + std::to_string(i) +
-            ": no labelling has a finite score; every path is forbidden by -inf potentials") {}
+      : SequenceError(i, "no labelling has a finite score; every path is forbidden by -inf potentials") {}
 };
 
 // Node scores [tokens, S].

@@ -6,18 +6,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
-#include <string>
 
 #include "potentials.hpp"
+#include "sequence_error.hpp"
 
 namespace fieldcraft {
 
-struct BeyondRange : std::invalid_argument {
+struct BeyondRange : SequenceError {
   explicit BeyondRange(int64_t i)
-      : std::invalid_argument("sequence " + std::to_string(i) +
-                              ": scores, or what they add up to, lie beyond the largest floating-point "
-                              "number (1.8e308); make the weights or the values of features smaller") {}
+      : SequenceError(i,
+                      "scores, or what they add up to, lie beyond the largest floating-point number "
+                      "(1.8e308); make the weights or the values of features smaller") {}
 };
 
 class Rescaled final : public Potentials {

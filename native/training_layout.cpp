@@ -195,6 +195,12 @@ void TrainingLayout::each_pair(const Visit& visit) const {
       if (const uint32_t f = pair_feature_[x * S_ + y]; f != kNoFeature) visit(x * P_ + y, f);
 }
 
+std::vector<uint32_t> TrainingLayout::pair_cells() const {
+  std::vector<uint32_t> cells;
+  each_pair([&](int64_t cell, uint32_t) { cells.push_back(static_cast<uint32_t>(cell)); });
+  return cells;
+}
+
 void TrainingLayout::expand(const double* weights, double* dense) const {
   for_blocks(n_threads_, n_rows_, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {

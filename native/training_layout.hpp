@@ -51,6 +51,8 @@ class TrainingLayout final : public ScoringLayout {
   void expand(const double* weights, double* dense) const override;
   // weights[f] <- dense, for the features that live in the dense part.
   void collect(const double* dense, double* weights) const;
+  // The label pairs that have a feature without attribute, as places in [S, P].
+  std::vector<uint32_t> pair_cells() const;
   // A field from values [n_features], and back.
   size_t field_size() const { return dense_size() + static_cast<size_t>(n_features_); }
   void spread(const double* values, double* field) const;

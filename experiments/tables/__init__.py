@@ -1,4 +1,4 @@
-"""The tables and figures of chapters 4 and 5, a file each; a file defines TABLE or FIGURE."""
+"""The tables and figures of chapters 4, 5, 6 and 8, a file each; a file defines TABLE or FIGURE."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from experiments.table import Figure, Table
+from experiments.table import Contrast, Figure, Table
 
 
 def names() -> list[str]:
@@ -17,14 +17,14 @@ def names() -> list[str]:
     ]
 
 
-def load(name: str) -> Table | Figure:
+def load(name: str) -> Table | Contrast | Figure:
     """The table or figure of a name such as table-5.3, figure-4.1 or 5.3 (a table)."""
     known = names()
     wanted = name if name in known else f"table-{name}"
     if wanted not in known:
         raise SystemExit(f"{name!r} is not known; choose one of {', '.join(known)}")
     module = import_module(f"experiments.tables.{re.sub(r'[-.]', '_', wanted)}")
-    found: Table | Figure = module.TABLE if wanted.startswith("table") else module.FIGURE
+    found: Table | Contrast | Figure = module.TABLE if wanted.startswith("table") else module.FIGURE
     return found
 
 

@@ -39,14 +39,14 @@ template <class T>
 using Mut2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // A vector becomes a NumPy array without a copy.
-template <class T>
-nb::object give(std::vector<T>&& values, std::initializer_list<size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class A>
+nb::object give(std::vector<T, A>&& values, std::initializer_list<size_t> shape) {
+  auto* owned = new std::vector<T, A>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T, A>*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
 }
-template <class T>
-nb::object give(std::vector<T>&& values) {
+template <class T, class A>
+nb::object give(std::vector<T, A>&& values) {
   const size_t n = values.size();
   return give(std::move(values), {n});
 }
@@ -64,9 +64,9 @@ Array<T> looking_at(const In1<U>& array) {
 }
 
 // A tuple of arrays.
-template <class... T>
-nb::tuple give_all(std::vector<T>&&... values) {
-  return nb::make_tuple(give(std::move(values))...);
+template <class... Vectors>
+nb::tuple give_all(Vectors&&... values) {
+  return nb::make_tuple(give(std::forward<Vectors>(values))...);
 }
 
 template <class T>

@@ -1,10 +1,10 @@
 // The columns of one call -> ids of strings, on several threads.
 //
-// columns[c][i] is the list of strings of column c in sequence i. As in reading.hpp, the calling thread keeps
-// the interpreter lock while it and others read blocks of sequences, hands it over from time to time, and
-// puts the blocks together in their order. If anything is not one of Python's own strings in one of its own
-// lists, or the columns differ in length, nothing is put together: the calling thread reads everything and
-// finds the error.
+// A ColumnSource finds the list of strings of column c in sequence i: in lists of lists, or in a list of
+// dicts. As in reading.hpp, the calling thread keeps the interpreter lock while it and others read blocks of
+// sequences, hands it over from time to time, and puts the blocks together in their order. If anything is not
+// one of Python's own strings in one of its own lists, or the columns differ in length, nothing is put
+// together: the calling thread reads everything and finds the error.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,54 @@
 
 namespace fieldcraft::bind {
 
+// columns[c][i], or sequences[i][names[c]]. Anything else than Python's own lists and dicts is not found:
+// null.
+class ColumnSource {
+ public:
+  static ColumnSource of_columns(const nb::list& columns) { return {columns, nullptr}; }
+  static ColumnSource of_dicts(const nb::list& sequences, const std::vector<std::string>& names) {
+    return {sequences, &names};
+  }
+
+  // -1: columns are not lists of one length.
+  Py_ssize_t n_sequences(size_t n_columns) const {
+    if (names_ != nullptr) return list_size(lists_.ptr());
+    if (list_size(lists_.ptr()) != static_cast<Py_ssize_t>(n_columns)) return -1;
+    for (size_t c = 0; c < n_columns; ++c)
+      if (!is_exact(column(c), PyList_Type) || list_size(column(c)) != list_size(column(0))) return -1;
+    return list_size(column(0));
+  }
+
+  // Any thread may call this while the calling one has the interpreter lock.
+  PyObject* words(size_t c, Py_ssize_t i) const {
+    if (names_ == nullptr) return list_item(column(c), i);
+    PyObject* const dict = list_item(lists_.ptr(), i);
+    if (!is_exact(dict, PyDict_Type)) return nullptr;
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    std::string_view text;
+    std::string memory;
+    while (PyDict_Next(dict, &position, &key, &value))
+      if (plain_text(key, text, memory) != Text::foreign && text == (*names_)[c]) return value;
+    return nullptr;
+  }
+
+  void prefetch(Py_ssize_t i) const {
+    __builtin_prefetch(list_item(names_ == nullptr ? column(0) : lists_.ptr(), i));
+  }
+
+ private:
+  ColumnSource(const nb::list& lists, const std::vector<std::string>* names) : lists_(lists), names_(names) {}
+  PyObject* column(size_t c) const { return list_item(lists_.ptr(), static_cast<Py_ssize_t>(c)); }
+
+  const nb::list& lists_;
+  const std::vector<std::string>* names_;  // null: lists of columns
+};
+
 class ColumnReading {
  public:
-  ColumnReading(const Extractor& extractor, const nb::list& columns, int n_threads)
-      : extractor_(extractor), columns_(columns), n_threads_(std::max(n_threads, 1)) {
+  ColumnReading(const Extractor& extractor, const ColumnSource& source, int n_threads)
+      : extractor_(extractor), source_(source), n_threads_(std::max(n_threads, 1)) {
     for (size_t c = 0; c < n_columns(); ++c) known_.push_back(extractor.column(c).size());
   }
 
@@ -62,15 +106,7 @@ class ColumnReading {
   };
 
   size_t n_columns() const { return static_cast<size_t>(extractor_.plan().n_columns); }
-  PyObject* column(size_t c) const { return list_item(columns_.ptr(), static_cast<Py_ssize_t>(c)); }
-
-  // -1: columns are not lists of one length.
-  Py_ssize_t n_sequences() const {
-    if (list_size(columns_.ptr()) != static_cast<Py_ssize_t>(n_columns())) return -1;
-    for (size_t c = 0; c < n_columns(); ++c)
-      if (!is_exact(column(c), PyList_Type) || list_size(column(c)) != list_size(column(0))) return -1;
-    return list_size(column(0));
-  }
+  Py_ssize_t n_sequences() const { return source_.n_sequences(n_columns()); }
 
   // Nobody made the extractor grow while the lock was handed over.
   bool unchanged() const {
@@ -82,13 +118,12 @@ class ColumnReading {
   // More blocks, of the sequences from `first` on: enough for all threads and some milliseconds.
   void cut(Py_ssize_t first, Py_ssize_t n) {
     const size_t most = blocks_.size() + kBlocks * static_cast<size_t>(n_threads_);
-    PyObject* lists = column(0);
     while (first < n && blocks_.size() < most) {
       Block block{first, first, std::vector<ColumnBlock>(n_columns()), {}};
       for (Py_ssize_t tokens = 0; block.last < n && tokens < kTokens; ++block.last) {
-        if (block.last + kAhead < n) __builtin_prefetch(list_item(lists, block.last + kAhead));
-        PyObject* words = list_item(lists, block.last);
-        tokens += 1 + (PyList_Check(words) ? list_size(words) : 0);
+        if (block.last + kAhead < n) source_.prefetch(block.last + kAhead);
+        PyObject* words = source_.words(0, block.last);
+        tokens += 1 + (words != nullptr && PyList_Check(words) ? list_size(words) : 0);
       }
       first = block.last;
       blocks_.push_back(std::move(block));
@@ -98,10 +133,12 @@ class ColumnReading {
   // On any thread: nothing here but list_item and PlainReader touches Python.
   bool read_block(Block& block, PlainReader& reader) const {
     for (size_t c = 0; c < n_columns(); ++c) {
-      PyObject* lists = column(c);
+      PyObject* words = source_.words(c, block.first);
       for (Py_ssize_t i = block.first; i < block.last; ++i) {
-        if (i + 1 < block.last) PlainReader::prefetch_items(list_item(lists, i + 1));
-        if (!reader.strings(list_item(lists, i))) return false;
+        PyObject* const next = i + 1 < block.last ? source_.words(c, i + 1) : nullptr;
+        if (next != nullptr) PlainReader::prefetch_items(next);
+        if (words == nullptr || !reader.strings(words)) return false;
+        words = next;
         const int64_t n = static_cast<int64_t>(reader.names.size());
         if (c == 0) block.lengths.push_back(n);
         if (block.lengths[static_cast<size_t>(i - block.first)] != n) return false;
@@ -115,7 +152,7 @@ class ColumnReading {
   static constexpr Py_ssize_t kTokens = 1024;  // of a block
   static constexpr Py_ssize_t kAhead = 8;      // sequences
   const Extractor& extractor_;
-  const nb::list& columns_;
+  const ColumnSource source_;
   const int n_threads_;
   std::vector<size_t> known_;  // [columns] strings when the reading began
   std::vector<Block> blocks_;

@@ -4,10 +4,33 @@
 #include <optional>
 
 #include "bind/arrays.hpp"
+#include "parallel.hpp"
 #include "potentials.hpp"
 #include "scoring_layout.hpp"
 
 namespace fieldcraft::bind {
+
+struct IdRange {
+  int32_t lowest = 0, highest = -1;
+
+  void add(const int32_t* ids, size_t n) {
+    int32_t low = lowest, high = highest;  // not members: the compiler takes several ids at once then
+    for (size_t i = 0; i < n; ++i) low = std::min(low, ids[i]), high = std::max(high, ids[i]);
+    lowest = low, highest = high;
+  }
+};
+
+// By all threads that are at hand.
+inline IdRange range_of(const int32_t* ids, size_t n) {
+  constexpr size_t kPiece = 1 << 17;
+  std::vector<IdRange> pieces((n + kPiece - 1) / kPiece);
+  for_each_task(Crew::at_hand(), pieces.size(),
+                [&](size_t p, int) { pieces[p].add(ids + p * kPiece, std::min(kPiece, n - p * kPiece)); });
+  IdRange all;
+  for (const IdRange& piece : pieces)
+    all = {std::min(all.lowest, piece.lowest), std::max(all.highest, piece.highest)};
+  return all;
+}
 
 struct Tokens {
   Tokens(In1<int64_t> offsets, In1<int64_t> token_ptr, In1<int32_t> attributes,
@@ -16,13 +39,9 @@ struct Tokens {
     check_offsets(token_ptr, static_cast<int64_t>(attributes.shape(0)), "token offsets");
     check_offsets(offsets, static_cast<int64_t>(token_ptr.shape(0)) - 1, "sequence offsets");
     require(!values || values->shape(0) == attributes.shape(0), "one value per attribute is needed");
-    int32_t lowest = 0, most = -1;  // not members: the compiler takes several ids at once then
-    for (size_t i = 0; i < attributes.shape(0); ++i) {
-      most = std::max(most, attributes.data()[i]);
-      lowest = std::min(lowest, attributes.data()[i]);
-    }
-    highest = most;
-    require(lowest >= 0, "attribute ids must not be negative");
+    const IdRange range = range_of(attributes.data(), attributes.shape(0));
+    highest = range.highest;
+    require(range.lowest >= 0, "attribute ids must not be negative");
   }
 
   EncodedTokens checked(int64_t n_attributes) const {

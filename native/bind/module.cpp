@@ -1,5 +1,6 @@
 #include "bind/arrays.hpp"
 #include "cpu.hpp"
+#include "sequence_error.hpp"
 
 namespace fieldcraft::bind {
 
@@ -13,6 +14,33 @@ void bind_passes(nb::module_& m);
 void bind_stochastic(nb::module_& m);
 void bind_dual(nb::module_& m);
 
+namespace {
+
+constexpr const char* kSequenceErrorText =
+    "An error about one sequence of the batch: its index is `sequence`, and `problem` says what is wrong.";
+
+void bind_sequence_error(nb::module_& m) {
+  PyObject* type = PyErr_NewExceptionWithDoc("fieldcraft._core.SequenceError", kSequenceErrorText,
+                                             PyExc_ValueError, nullptr);
+  if (type == nullptr) throw nb::python_error();
+  m.attr("SequenceError") = nb::steal(type);
+  nb::register_exception_translator(
+      [](const std::exception_ptr& thrown, void* payload) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const SequenceError& error) {
+          const nb::handle kind(static_cast<PyObject*>(payload));
+          nb::object raised = kind(error.what());
+          raised.attr("sequence") = error.sequence;
+          raised.attr("problem") = error.problem;
+          PyErr_SetObject(kind.ptr(), raised.ptr());
+        }
+      },
+      type);
+}
+
+}  // namespace
+
 }  // namespace fieldcraft::bind
 
 NB_MODULE(_core, m) {
@@ -22,6 +50,7 @@ NB_MODULE(_core, m) {
   m.def(
       "cpu_level", [] { return std::string(fieldcraft::cpu_level_name()); },
       "The instruction set in use: portable, avx2 or avx512.");
+  fb::bind_sequence_error(m);
   fb::bind_linear_map(m);
   fb::bind_training(m);
   fb::bind_passes(m);

@@ -151,12 +151,19 @@ std::vector<int64_t> read_lists(const nb::list& columns, const std::vector<std::
   return offsets;
 }
 
+// False: not read, and nothing has changed.
+bool read_plain(Extractor& self, const ColumnSource& source, bool grow, int n_threads, Batch& batch) {
+  ColumnReading reading(self, source, n_threads);
+  if (!reading.read()) return false;
+  unlocked([&] { reading.join(self, batch, grow); });
+  return true;
+}
+
 // A growing read looks at everything before it changes anything, so that bad input leaves no trace.
 void read_batch(Extractor& self, const nb::list& columns, const std::vector<std::string>& names, bool grow,
                 int n_threads, Batch& batch) {
   using Words = const std::vector<std::string_view>&;
-  ColumnReading reading(self, columns, n_threads);
-  if (reading.read()) return unlocked([&] { reading.join(self, batch, grow); });
+  if (read_plain(self, ColumnSource::of_columns(columns), grow, n_threads, batch)) return;
   if (grow) read_lists(columns, names, [](size_t, Words) {});
   batch.offsets =
       read_lists(columns, names, [&](size_t c, Words words) { self.read(batch, c, words, grow); });
@@ -177,16 +184,33 @@ void ask_python(Extractor& self, Batch& batch, const nb::callable& evaluate, boo
   }
 }
 
-nb::tuple encode(Extractor& self, const nb::list& columns, const std::vector<std::string>& names,
-                 const nb::callable& evaluate, bool grow, int n_threads) {
-  require(names.size() == static_cast<size_t>(self.plan().n_columns) && nb::len(columns) == names.size(),
-          "one list per column");
+Batch begin(const Extractor& self, const std::vector<std::string>& names, bool grow) {
+  require(names.size() == static_cast<size_t>(self.plan().n_columns), "one name per column");
   require(grow || self.settled(), "an earlier encode(grow=True) was interrupted; repeat it before encoding");
-  Batch batch = self.begin();
-  read_batch(self, columns, names, grow, n_threads, batch);
+  return self.begin();
+}
+
+nb::tuple encode_batch(Extractor& self, Batch& batch, const nb::callable& evaluate, bool grow,
+                       int n_threads) {
   ask_python(self, batch, evaluate, grow, n_threads);
   Incidences out = unlocked([&] { return grow ? self.grow(batch) : self.encode(batch, n_threads); });
   return give_all(std::move(batch.offsets), std::move(out.token_ptr), std::move(out.attributes));
+}
+
+nb::tuple encode(Extractor& self, const nb::list& columns, const std::vector<std::string>& names,
+                 const nb::callable& evaluate, bool grow, int n_threads) {
+  require(nb::len(columns) == names.size(), "one list per column");
+  Batch batch = begin(self, names, grow);
+  read_batch(self, columns, names, grow, n_threads, batch);
+  return encode_batch(self, batch, evaluate, grow, n_threads);
+}
+
+// The same for dicts of columns; None if anything else than Python's own dicts, lists and strings is there.
+nb::object encode_dicts(Extractor& self, const nb::list& sequences, const std::vector<std::string>& names,
+                        const nb::callable& evaluate, bool grow, int n_threads) {
+  Batch batch = begin(self, names, grow);
+  if (!read_plain(self, ColumnSource::of_dicts(sequences, names), grow, n_threads, batch)) return nb::none();
+  return encode_batch(self, batch, evaluate, grow, n_threads);
 }
 
 // ---- state: strings of columns then streams, maps of streams, pairs, tables of templates, each end to end
@@ -327,6 +351,7 @@ void bind_templates(nb::module_& m) {
   nb::class_<Extractor>(m, "TemplateTable")
       .def(nb::new_(&extractor_from), "plan"_a)
       .def("encode", &encode, "columns"_a, "names"_a, "evaluate"_a, "grow"_a, "n_threads"_a)
+      .def("encode_dicts", &encode_dicts, "sequences"_a, "names"_a, "evaluate"_a, "grow"_a, "n_threads"_a)
       .def_prop_ro("n_attributes", &Extractor::n_attributes)
       .def("attribute_template",
            [](const Extractor& self) { return give(std::move(self.origins().of_template)); })

@@ -13,6 +13,12 @@ __version__ = "0.1.0"
 _NAMES = {
     "fieldcraft.models.chain": "ChainCRF",
     "fieldcraft.models.persistence": "load",
+    "fieldcraft.pools.logarithmic": "LogOpinionPool",
+    "fieldcraft.pools.linear": "LinearOpinionPool",
+    "fieldcraft.pools.expert": "Expert",
+    "fieldcraft.pools.diversity": "Diversity diversity",
+    "fieldcraft.pools.cross_validation": "CrossValidationEnsemble cross_validation_ensemble",
+    "fieldcraft.pools.quarantine": "quarantine",
     "fieldcraft.corpus": "Corpus Sequence Span read write",
     "fieldcraft.corpus.tokenising": "Token Tokenizer tokenize",
     "fieldcraft.models.text": "TextSpan",
@@ -26,9 +32,11 @@ _NAMES = {
     ),
     "fieldcraft.structures.states": "StateSpace",
     "fieldcraft.evaluation.significance": "Comparison compare",
+    "fieldcraft.pools.sites": "Site Sites sites",
     "fieldcraft.tuning.results": "BakeOff",
     "fieldcraft.tuning.bake_off_entry": "Entry",
     "fieldcraft.tuning.bake_off": "bake_off",
+    "fieldcraft.tuning.simplex": "Simplex",
     "fieldcraft.tuning.space": "Between",
     "fieldcraft.tuning.tuned": "Tuning",
     "fieldcraft.tuning.search": "tune",
@@ -41,6 +49,8 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 _MODULES = {
     "compat": "fieldcraft.compat",
     "datasets": "fieldcraft.corpus.datasets",
+    "discriminative": "fieldcraft.pools.discriminative",
+    "experts": "fieldcraft.pools.experts",
     "groups": "fieldcraft.priors.groups",
     "metrics": "fieldcraft.evaluation.metrics",
     "objectives": "fieldcraft.objectives",
@@ -94,6 +104,17 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
         Subgradient as Subgradient,
         VotedPerceptron as VotedPerceptron,
     )
+    from fieldcraft.pools import discriminative as discriminative, experts as experts
+    from fieldcraft.pools.cross_validation import (
+        CrossValidationEnsemble as CrossValidationEnsemble,
+        cross_validation_ensemble as cross_validation_ensemble,
+    )
+    from fieldcraft.pools.diversity import Diversity as Diversity, diversity as diversity
+    from fieldcraft.pools.expert import Expert as Expert
+    from fieldcraft.pools.linear import LinearOpinionPool as LinearOpinionPool
+    from fieldcraft.pools.logarithmic import LogOpinionPool as LogOpinionPool
+    from fieldcraft.pools.quarantine import quarantine as quarantine
+    from fieldcraft.pools.sites import Site as Site, Sites as Sites, sites as sites
     from fieldcraft.priors import (
         BlockGaussian as BlockGaussian,
         ElasticNet as ElasticNet,
@@ -110,6 +131,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.tuning.evidence_result import Evidence as Evidence
     from fieldcraft.tuning.results import BakeOff as BakeOff
     from fieldcraft.tuning.search import tune as tune
+    from fieldcraft.tuning.simplex import Simplex as Simplex
     from fieldcraft.tuning.space import Between as Between
     from fieldcraft.tuning.tuned import Tuning as Tuning
 else:

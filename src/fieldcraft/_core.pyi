@@ -22,6 +22,11 @@ Uint8Vector = Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', dev
 def cpu_level() -> str:
     """The instruction set in use: portable, avx2 or avx512."""
 
+class SequenceError(ValueError):
+    """
+    An error about one sequence of the batch: its index is `sequence`, and `problem` says what is wrong.
+    """
+
 class LinearMap:
     """The linear map of a design for one part: weights <-> numbers."""
 
@@ -325,6 +330,8 @@ class TemplateTable:
     def __init__(self, plan: dict[str, Any]) -> None: ...
 
     def encode(self, columns: list[Any], names: Sequence[str], evaluate: Callable[..., Any], grow: bool, n_threads: int) -> tuple[Any, ...]: ...
+
+    def encode_dicts(self, sequences: list[Any], names: Sequence[str], evaluate: Callable[..., Any], grow: bool, n_threads: int) -> Any: ...
 
     @property
     def n_attributes(self) -> int: ...

@@ -19,13 +19,17 @@ from fieldcraft.features.classes import Classes, with_classes
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.several import SeveralFeatures
 from fieldcraft.features.templates import Templates
-from fieldcraft.features.terms import Template
 from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import PartialLabels
 
-Encoder = FreeFeatures | TemplateFeatures  # sequences -> attribute ids
-ENCODERS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
+Encoder = FreeFeatures | TemplateFeatures | SeveralFeatures  # sequences -> attribute ids
+ENCODERS: dict[str, Any] = {
+    "free": FreeFeatures,
+    "templates": TemplateFeatures,
+    "several": SeveralFeatures,
+}
 
 
 def make_encoder(
@@ -109,24 +113,17 @@ def build_design(
     known label count nothing. With a ``structure`` the features are those of its
     parts and classes (features/classes.py); without one, those of a chain of plain labels.
     """
-    rules = resolve_features(features)
-    min_count = whole_number(min_count, "min_count", 1)
-    if min_count > 1 and any(rules):
-        raise InputError(
-            f"min_count={min_count} with features={features!r}: unsupported features have a count of 0 and "
-            "would all go; use features='supported'"
-        )
-    templates = list(encoder.templates)
-    of_attribute = encoder.attribute_template  # [A]
+    rules, min_count = _rules(features, min_count)
     pairs = structure is None or "edge" in structure.parts
+    of_attribute = encoder.attribute_template  # [A]
+    on_edge = np.array([t.part == "edge" for t in encoder.templates], np.uint8)[of_attribute]  # [A]
+    if not pairs and on_edge.any():
+        raise _no_edges(structure, encoder, of_attribute)
     if isinstance(gold, PartialLabels):
         labels, ptr, partial = gold.labels, gold.ptr, gold
         gold = partial.any()
     else:
         labels, ptr, partial = gold, None, None
-    on_edge = np.array([t.part == "edge" for t in templates], np.uint8)[of_attribute]
-    if not pairs and on_edge.any():
-        raise _no_edges(structure, templates, of_attribute)
     attribute, previous, label, count, family = _core.count_features(
         native_tokens(encoded),
         encoder.n_attributes,
@@ -144,11 +141,25 @@ def build_design(
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
     columns = (attribute, np.stack([previous, label]).T, template, count, family)
     index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
-    return Design(encoded, gold, index if structure is None else with_classes(index, structure), partial)
+    if structure is not None:
+        index = with_classes(index, structure)
+    return Design(encoded, gold, index, partial)
 
 
-def _no_edges(structure: Any, templates: list[Template], of_attribute: NDArray[np.int32]) -> InputError:
-    names = [templates[t].name for t in np.unique(of_attribute) if templates[t].part == "edge"]
+def _rules(features: str, min_count: int) -> tuple[FeatureRules, int]:
+    rules = resolve_features(features)
+    min_count = whole_number(min_count, "min_count", 1)
+    if min_count > 1 and any(rules):
+        raise InputError(
+            f"min_count={min_count} with features={features!r}: unsupported features have a count of 0 and "
+            "would all go; use features='supported'"
+        )
+    return rules, min_count
+
+
+def _no_edges(structure: Any, encoder: Encoder, of_attribute: NDArray[np.int32]) -> InputError:
+    templates = [encoder.templates[t] for t in np.unique(of_attribute)]
+    names = [template.name for template in templates if template.part == "edge"]
     return InputError(
         f"the structure {structure.name} has no edges, which the template {names[0]!r} looks at; leave out "
         "edge templates and edge_prefix"

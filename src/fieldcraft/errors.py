@@ -1,7 +1,5 @@
 """Errors that a user can cause. Each says where, the rule, what was given and the remedy."""
 
-import re
-
 from fieldcraft.terminal import visible
 
 
@@ -9,7 +7,7 @@ class FieldcraftError(ValueError):
     """Anything that fieldcraft refuses; the subclasses say in which stage."""
 
     def __str__(self) -> str:
-        """The message; what a terminal cannot show or would interpret (in a label) stands there escaped."""
+        """The message, with characters that a terminal cannot show or would interpret escaped."""
         return visible(super().__str__())
 
 
@@ -18,7 +16,7 @@ class CorpusError(FieldcraftError):
 
 
 class EmptyCorpusError(CorpusError):
-    """A source holds no sequence at all."""
+    """A source has no sequences."""
 
 
 class TemplateError(FieldcraftError):
@@ -26,11 +24,11 @@ class TemplateError(FieldcraftError):
 
 
 class InputError(FieldcraftError):
-    """Features, labels or parameters handed to an estimator are not usable."""
+    """Features, labels or parameters of an estimator are not usable."""
 
 
 class ModelFileError(FieldcraftError):
-    """A model file is damaged, hostile or from another world."""
+    """A model file is damaged, hostile or of another program."""
 
 
 class TrainingWarning(UserWarning):
@@ -41,10 +39,32 @@ class NotFittedError(FieldcraftError, AttributeError):
     """An estimator was asked for answers before it was trained."""
 
 
-def renumbered(message: str, first: int) -> str:
-    """A message about a sequence of a block, which begins with sequence ``first`` of the batch.
+class SequenceError(InputError):
+    """One sequence of a batch is not usable.
 
-    >>> renumbered("sequence 2: no labelling is possible", 10)
+    Parameters
+    ----------
+    sequence : its index in the batch
+    problem : what is wrong, and the remedy
+    """
+
+    def __init__(self, sequence: int, problem: str) -> None:
+        super().__init__(sequence, problem)
+        self.sequence, self.problem = sequence, problem
+
+    def __str__(self) -> str:
+        return visible(f"sequence {self.sequence}: {self.problem}")
+
+
+def input_error(error: ValueError, first: int = 0) -> FieldcraftError:
+    """The error of the core or of a structure about a batch, as one of this package.
+
+    If the batch is a block of a larger one that starts at its sequence ``first``, an error about one sequence
+    (with the attributes ``sequence`` and ``problem``) names it by its index in the larger one.
+
+    >>> str(input_error(SequenceError(2, "no labelling is possible"), first=10))
     'sequence 12: no labelling is possible'
     """
-    return re.sub(r"^sequence (\d+)", lambda match: f"sequence {int(match[1]) + first}", message)
+    if hasattr(error, "sequence") and hasattr(error, "problem"):
+        return SequenceError(first + error.sequence, error.problem)
+    return error if isinstance(error, FieldcraftError) else InputError(str(error))

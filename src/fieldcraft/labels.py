@@ -118,10 +118,12 @@ def _undeclared(sequence: int, token: int, label: Any) -> InputError:
 def declared_labels(declared: Any, y: Sequence[Sequence[Any]]) -> list[str]:
     """The labels of a model: the argument, in its order, or all that occur; InputError if y has others."""
     present = label_names(y)
+    refuse_broken(present, y)
     if declared is None:
         return present
     names = [declared] if isinstance(declared, str) else list(declared)
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names) or not names:
+    known = all(isinstance(name, str) and _is_text(name) for name in names)
+    if not known or len(set(names)) < len(names) or not names:
         raise InputError(f"labels={declared!r}; give a list of different label names")
     if not set(present) <= set(names):
         for i, labels in enumerate(y):
@@ -129,6 +131,26 @@ def declared_labels(declared: Any, y: Sequence[Sequence[Any]]) -> list[str]:
                 if not set(label_names([[label]])) <= set(names):
                     raise _undeclared(i, t, label)
     return list(map(str, names))
+
+
+def refuse_broken(names: Sequence[str], y: Sequence[Sequence[Any]]) -> None:
+    """InputError where a label is no text that can be written: it has a lone surrogate."""
+    broken = {name for name in names if not _is_text(name)}
+    for i, labels in enumerate(y if broken else ()):
+        for t, label in enumerate(labels):
+            if not broken.isdisjoint(label_names([[label]])):
+                raise InputError(
+                    f"sequence {i}, token {t}: label {label!r} is not valid Unicode (it contains a lone "
+                    "surrogate); decode the text with errors='replace'"
+                )
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse_unknown(y: Sequence[Sequence[str]], number: dict[str, int]) -> None:

@@ -1,6 +1,6 @@
 """What would not fit into memory is refused before any work.
 
-The system would end the process otherwise, or swap for hours: memory is handed out before it is there.
+The system would end the process otherwise, or swap for hours: memory is granted before it is available.
 """
 
 from __future__ import annotations

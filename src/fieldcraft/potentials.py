@@ -79,7 +79,7 @@ class NativePotentials(NamedTuple):
 class ChainWeights:
     """A packed feature index with its weights, ready for scoring; threads may share it.
 
-    ``weights`` stand in the order of the packed index and are looked at, not copied.
+    ``weights`` have the order of the packed index and are read in place, not copied.
     """
 
     lazy = True  # potentials are computed when they are used

@@ -92,6 +92,6 @@ def attack(folder: Path, seconds: float, first: int, limit: int | None) -> Resul
     case, end = first, time.monotonic() + seconds
     while time.monotonic() < end and (limit is None or case - first < limit):
         last = case + ROUND if limit is None else min(case + ROUND, first + limit)
-        finds += run(folder, case, last, workers=os.cpu_count() or 1)
+        finds += run(folder, case, last, workers=len(os.sched_getaffinity(0)))
         case = last
     return Result(case - first, finds)

@@ -84,6 +84,33 @@ def test_a_window_beyond_its_sequence(first: int) -> None:
     assert found.tolist() == [1.0]
 
 
+NODE, EDGE, OFFSETS, STATES = TWO
+ODD: dict[str, tuple[Callable[[], Any], str]] = {
+    "states are a number": (lambda: chain.argmax(NODE, EDGE, OFFSETS, 2), "StateSpace"),  # type: ignore[arg-type]
+    "node complex": (lambda: chain.argmax(NODE + 1j, EDGE, OFFSETS, STATES), "node potentials"),
+    "node text": (lambda: chain.argmax([["a", "b"]] * 3, EDGE, OFFSETS, STATES), "node potentials"),  # type: ignore[arg-type]
+    "node ragged": (lambda: chain.argmax([[1.0], [1.0, 2.0]], EDGE, OFFSETS, STATES), "node potentials"),
+    "edge None": (lambda: chain.argmax(NODE, None, OFFSETS, STATES), "edge potentials"),  # type: ignore[arg-type]
+    "offsets nested": (lambda: chain.argmax(NODE, EDGE, [OFFSETS], STATES), "offsets"),
+    "offsets a number": (lambda: chain.argmax(NODE, EDGE, 3, STATES), "offsets"),
+    "labels nested": (lambda: chain.score(*TWO, [[0, 1, 0]]), "labels"),
+    "windows nested": (lambda: chain.window_probability(*TWO, [[0]], [0], [0, 1], [[1, 1]]), "sequence"),
+    "sets flat": (lambda: chain.window_probability(*TWO, [0], [0], [0, 1], [1, 1]), "allowed"),
+    "moved flat": (lambda: chain.covariance(*TWO, np.zeros(6)), "moved"),
+    "moved short": (lambda: chain.covariance(*TWO, np.zeros((2, 2))), "moved"),
+    "indicator beyond": (lambda: chain.indicator([0, 2, 0], OFFSETS, STATES), "labels"),
+    "indicator below": (lambda: chain.indicator([0, -1, 0], OFFSETS, STATES), "labels"),
+    "indicator short": (lambda: chain.indicator([0, 1], OFFSETS, STATES), "labels"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_arrays_of_another_form_are_refused_by_name(name: str) -> None:
+    call, named = ODD[name]
+    with pytest.raises(InputError, match=named):
+        call()
+
+
 def spoilt(kind: str, **arrays: Any) -> Any:
     """A sparse matrix of two rows and three columns with other arrays than it was made with."""
     matrix = sparse.csr_matrix(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])).asformat(kind)

@@ -83,6 +83,7 @@ CORPORA: dict[str, tuple[Any, Any, str]] = {
     "NumPy numbers": (X, [np.array([0, 1]), ["P"] * 3], "sequence 0, token 0: label .*0.* is a int64"),
     "a label is None": (X, [["P", None], Y[1]], "sequence 0, token 1: label None is not a string; "),
     "a label is bytes": (X, [["P", b"Q"], Y[1]], "sequence 0, token 1: label b'Q' is a bytes; labels"),
+    "surrogate in a label": (X, [["P", "\udcff"], Y[1]], "sequence 0, token 1: label .* lone surrogate"),
     "a set of labels": (X, [{"P", "Q"}, Y[1]], r"y\[0\] is a set; each sequence needs a list of lab"),
     "a dict of labels": (X, [{"P": 1, "Q": 2}, Y[1]], r"y\[0\] is a dict; each sequence needs a list"),
     "a generator of labels": (X, [(c for c in "PQ"), Y[1]], r"y\[0\] is a generator; each sequence n"),

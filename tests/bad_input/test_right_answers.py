@@ -66,9 +66,9 @@ def test_one_token() -> None:
     assert alone.predict_proba([[["z"]]])[0].tolist() == [[1.0]]
 
 
-def test_a_hundred_thousand_tokens_in_one_sequence() -> None:
+@pytest.mark.parametrize("n", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_many_tokens_in_one_sequence(n: int) -> None:
     rng = np.random.default_rng(0)
-    n = 100_000
     gold = [f"L{k}" for k in rng.integers(3, size=n)]
     noisy = np.where(rng.random(n) < 0.8, gold, "L0").tolist()
     items = [[name] for name in noisy]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from fieldcraft.cli.app import app
 
+FORK_SERVER = Path(__file__).with_name("fork_server.py")
 COMMAND = [sys.executable, "-m", "fieldcraft"]
 COLUMNS = ["--columns", "word,pos,ner"]
 NAMES = ["Ada", "Paul", "Mary", "Omar", "Lena", "Tariq"]
@@ -69,6 +74,37 @@ def run_apart(
     )
     out, err = done.stdout.decode(), done.stderr.decode()
     return _checked(subprocess.CompletedProcess(command, done.returncode, out, err), check)
+
+
+def shell(line: str, cwd: Path, stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """A line of bash, in which `fieldcraft` is the command, run by the fork server."""
+    client = f'"{sys.executable}" -I -S "{FORK_SERVER}" "{_server()}"'
+    return subprocess.run(
+        ["bash", "-c", f'fieldcraft() {{ {client} "$@"; }}\n{line}'],
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+@cache
+def _server() -> str:
+    """The socket of this process's fork server, which is started once."""
+    folder = tempfile.mkdtemp(prefix="fieldcraft-")
+    path, pipe = f"{folder}/socket", subprocess.PIPE
+    server = subprocess.Popen(
+        [sys.executable, FORK_SERVER, "serve", path], stdin=pipe, stdout=pipe, env=environment()
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    atexit.register(shutil.rmtree, folder)
+    atexit.register(server.communicate)  # closes its input, whereupon it ends
+    assert server.stdout.readline() == b"ready\n"
+    return path
 
 
 def _checked(done: subprocess.CompletedProcess[str], check: int | None) -> subprocess.CompletedProcess[str]:

@@ -52,3 +52,12 @@ def test_a_snapshot(corpora: Path, tmp_path: Path) -> None:
 def test_what_is_no_model(corpora: Path, tmp_path: Path) -> None:
     refused(run("check", corpora / "train.conll", check=1), "train.conll")
     refused(run("check", tmp_path / "absent", check=1), "absent")
+
+
+def test_a_model_of_another_tool(tmp_path: Path) -> None:
+    crf = fc.ChainCRF().fit([[["a"], ["b"]]], [["X", "Y"]])
+    crf.export(tmp_path / "old.crfsuite")
+    done = run("check", tmp_path / "old.crfsuite")
+    assert "old.crfsuite: a model of CRFsuite, which has no checksums" in done.stdout
+    (tmp_path / "cut").write_bytes((tmp_path / "old.crfsuite").read_bytes()[:100])
+    refused(run("check", tmp_path / "cut", check=1), "cut looks like a model of CRFsuite, but")

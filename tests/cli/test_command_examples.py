@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from shell import environment, write_corpora
+from shell import shell, write_corpora
 
 import fieldcraft as fc
 from fieldcraft.cli.app import COMMANDS
@@ -15,8 +14,8 @@ from fieldcraft.cli.app import COMMANDS
 EXAMPLES = [
     (name, line) for name, function in COMMANDS.items() for line in sys.modules[function.__module__].EXAMPLES
 ]
-# an example of `train` reads what an example of `convert` writes
-ORDER = sorted(EXAMPLES, key=lambda pair: pair[0] != "convert")
+# an example of `train` reads what an example of `convert` writes, those of pools read models
+ORDER = sorted(EXAMPLES, key=lambda pair: (pair[0] != "convert", pair[0].startswith("pool")))
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +30,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_example_runs(name: str, line: str, folder: Path) -> None:
     assert len(line) <= 84, "too long to be copied from a terminal"
     assert f"fieldcraft {name}" in line
-    script = f'fieldcraft() {{ "{sys.executable}" -m fieldcraft "$@"; }}\n{line}'
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True, check=False
-    )
+    done = shell(line, folder)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

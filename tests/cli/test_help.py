@@ -20,6 +20,7 @@ TABLES = {
     ("train", "--objective"): ("fieldcraft.objectives", "OBJECTIVES"),
     ("train", "--features"): ("fieldcraft.design", "FEATURES"),
     ("train", "--templates"): ("fieldcraft.features.named", "NAMED"),
+    ("pool train", "--experts"): ("fieldcraft.pools.experts", "SETS"),
     ("train", "--tokenizer"): ("fieldcraft.corpus.tokenising", "RULES"),
     ("train", "--format"): ("fieldcraft.corpus.formats", "FORMATS"),
     ("convert", "--scheme-to"): ("fieldcraft.corpus.schemes", "SCHEMES"),
@@ -28,15 +29,21 @@ TABLES = {
 
 def test_help_names_every_command() -> None:
     shown = run("--help").stdout
-    assert [name for name in COMMANDS if name not in shown] == []
+    assert [name for name in COMMANDS if name.split()[0] not in shown] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command(name: str) -> None:
-    shown = run(name, "--help").stdout
+    words = name.split()
+    shown = run(*words, "--help").stdout
     assert "Usage: fieldcraft " + name in shown
     assert "Examples" in shown
-    assert run(name, "-h").stdout == shown
+    assert run(*words, "-h").stdout == shown
+
+
+def test_help_of_a_group_names_its_commands() -> None:
+    shown = run("pool", "--help").stdout
+    assert [name for name in ("train", "combine", "weigh", "diagnose") if name not in shown] == []
 
 
 def test_no_command_shows_the_help() -> None:

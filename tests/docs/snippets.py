@@ -1,27 +1,26 @@
 """The snippets of a page, run in the order of the page, in one folder and one namespace.
 
 ```python   with `>>>`: a doctest; without: the code runs
-```console  `$ fieldcraft …` runs in a shell; what stands below it is what it must print, on both
-            standard output and standard error. A line `...` stands for any lines, and of numbers three
-            decimals count: processors with other instruction sets add in another order.
+```console  `$ fieldcraft …` runs in a shell (cli/shell.py); what stands below it is what it must print,
+            on both standard output and standard error. A line `...` stands for any lines, and of numbers
+            three decimals count: processors with other instruction sets add in another order.
 Other fences are not run.
 """
 
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cli.shell import shell
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SHELL = f'fieldcraft() {{ "{sys.executable}" -m fieldcraft "$@"; }}\n'
 FLAGS = doctest.ELLIPSIS | doctest.REPORT_NDIFF
 
 
@@ -76,7 +75,7 @@ def _doctest(page: Path, snippet: Snippet, namespace: dict[str, Any]) -> list[st
 def _console(page: Path, snippet: Snippet, folder: Path) -> list[str]:
     failures = []
     for line, command, expected in _commands(snippet):
-        printed = _shell(command, folder)
+        printed = shell(command, folder, subprocess.STDOUT).stdout
         if not doctest.OutputChecker().check_output(_rounded(expected), _rounded(printed), FLAGS):
             failures.append(f"{name_of(page)}:{line}: {command}\nexpected:\n{expected}\nprinted:\n{printed}")
     return failures
@@ -92,18 +91,3 @@ def _commands(snippet: Snippet) -> Iterator[tuple[int, str, str]]:
         if number:
             command, _, output = part.partition("\n")
             yield snippet.line, command, output
-
-
-def _shell(command: str, folder: Path) -> str:
-    environment = {**os.environ, "PYTHONWARNINGS": "error", "PYTHONUTF8": "1", "COLUMNS": "100"}
-    done = subprocess.run(
-        ["bash", "-c", SHELL + command],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    return done.stdout

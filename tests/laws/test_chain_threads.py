@@ -8,6 +8,7 @@ that each test of this file fails where the threads' numbers differ.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ BLOCK_TOKENS, BLOCKS = 1024, 40  # kBlockTokens of native/queries.cpp
 JOBS = (2, 3)
 
 
+@cache
 def large(n_states: int, *, shared: bool) -> Batch:
     """Sequences of mixed lengths, more of them where one is little work."""
     rng = np.random.default_rng(n_states)

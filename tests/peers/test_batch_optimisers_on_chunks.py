@@ -1,7 +1,7 @@
 """Batch optimisers on CoNLL-2000 chunks: one objective, one optimum, one F.
 
-A slice of the training data is enough to tell optimisers apart and small enough for each to finish; the
-slow test trains on all of it.
+A slice of the training data is enough to tell optimisers apart and small enough for each to finish; two of
+them train on a third of it too.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def test_iterative_scaling_on_a_slice(kind: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["preconditioned", "bounded_lbfgs"])
-def test_all_of_it(name: str) -> None:
-    value, f = reference(None)
-    crf = ChainCRF(prior=PRIOR, optimiser=SMOOTH[name]).fit(*features("train", None))
+def test_a_third_of_it(name: str) -> None:
+    value, f = reference(3000)
+    crf = ChainCRF(prior=PRIOR, optimiser=SMOOTH[name]).fit(*features("train", 3000))
     assert crf.objective_value_ == pytest.approx(value, rel=1e-4)
     assert f_of(crf) == pytest.approx(f, abs=1e-3)

@@ -130,7 +130,7 @@ def test_damaged_models(folder: Path, name: str) -> None:
     head = whole.find(b"U00:") if name.startswith("crfpp") else 2000
     random.seed(name)
     refused = 0
-    for n in range(60):
+    for n in range(24):
         damaged = bytearray(whole)
         at = random.randrange(head if n % 2 else len(whole))
         damaged[at : at + 4] = random.randbytes(4) if n % 3 else b""
@@ -138,7 +138,7 @@ def test_damaged_models(folder: Path, name: str) -> None:
             fc.load(bytes(damaged)).predict(X)
         except ModelFileError:
             refused += 1
-    assert refused > 15
+    assert refused > 5
 
 
 @pytest.mark.slow

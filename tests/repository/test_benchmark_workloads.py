@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def workload(request: pytest.FixtureRequest, data_file: Callable[[str], Path]) -
     return chosen
 
 
+@pytest.mark.slow
 def test_counts(workload: Workload) -> None:
     splits, width, n_labels = COUNTS[workload.name]
     assert workload.files.keys() == splits.keys()
@@ -52,7 +54,9 @@ def test_counts(workload: Workload) -> None:
             assert {len(a) for a in workload.attributes(workload.derived(columns[:1])[0])} == {width}
 
 
-@pytest.mark.parametrize(("name", "entities"), [("W4", 15197), ("W6", 1975)])
+@pytest.mark.parametrize(
+    ("name", "entities"), [pytest.param("W4", 15197, marks=pytest.mark.slow), ("W6", 1975)]
+)
 def test_spans_stay_as_in_the_files(name: str, entities: int, data_file: Callable[[str], Path]) -> None:
     workload = WORKLOADS[name]
     data_file("README.md")
@@ -69,9 +73,11 @@ def incidences(features: Any, X: Any) -> tuple[list[int], list[int]]:
 
 
 def test_templates_say_what_the_strings_say(workload: Workload) -> None:
-    size = 400
-    strings = [workload.attributes(s) for s in workload.derived(workload.load("train")[0][:size])]
-    columns = workload.by_column("train")[0][:size]
+    """On the first sequences of the file, which is not read further."""
+    few = workload._replace(rows=lambda path: islice(workload.rows(path), 200))
+    strings = [workload.attributes(s) for s in workload.derived(few.load("train")[0])]
+    assert len(strings) == 200
+    columns = few.by_column("train")[0]
     by_template = incidences(TemplateFeatures(Templates.parse(workload.templates)), columns)
     by_string = incidences(FreeFeatures(), strings)
     assert np.array_equal(by_template[1], by_string[1])

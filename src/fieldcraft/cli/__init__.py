@@ -3,7 +3,7 @@
 Habits: data goes to standard output, everything else to standard error; `-` is standard input or
 output. Exit codes: 0 done, 1 refused (one line says why), 2 wrong usage, 130 after Ctrl-C, 141
 when the reader of our output went away.
-Hazard: `fieldcraft --help` must stay quick, so modules here import NumPy and the rest of the house
+Hazard: `fieldcraft --help` must stay quick, so modules here import NumPy and the rest of the package
 only inside functions.
 """
 

@@ -19,6 +19,10 @@ from fieldcraft.cli import (
     evaluate,
     explain,
     inspect,
+    pool_combine,
+    pool_diagnose,
+    pool_train,
+    pool_weigh,
     score,
     tag,
     train,
@@ -28,11 +32,15 @@ from fieldcraft.cli.options import Command, Jobs, Quiet, Seed, expanded
 from fieldcraft.cli.streams import READER_GONE, complain, described, flushed, forget
 from fieldcraft.errors import FieldcraftError
 
-COMMANDS: dict[str, Any] = {
+COMMANDS: dict[str, Any] = {  # two words: a command of a group
     "demo": demo.demo,
     "train": train.train,
     "bake-off": bake_off.bake_off,
     "tune": tune.tune,
+    "pool train": pool_train.train,
+    "pool combine": pool_combine.combine,
+    "pool weigh": pool_weigh.weigh,
+    "pool diagnose": pool_diagnose.diagnose,
     "tag": tag.tag,
     "evaluate": evaluate.evaluate,
     "score": score.score,
@@ -42,6 +50,7 @@ COMMANDS: dict[str, Any] = {
     "check": check.check,
     "convert": convert.convert,
 }
+GROUPS = {"pool": "Pool the opinions of several models: train experts, combine, weigh, diagnose."}
 INTERRUPTED = 130
 
 
@@ -50,7 +59,7 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx
-        return list(COMMANDS)  # in the order of the table
+        return list(dict.fromkeys(name.split()[0] for name in COMMANDS))  # in the order of the table
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -110,13 +119,28 @@ def fieldcraft(
     """Label sequences with conditional random fields: learn from examples, tag, say how sure it is."""
     del version
     defaults = {"jobs": jobs, "seed": seed, "quiet": quiet}
-    ctx.default_map = dict.fromkeys(COMMANDS, defaults)
+    ctx.default_map = defaults_of(defaults)
 
+
+def defaults_of(defaults: dict[str, Any]) -> dict[str, Any]:
+    """The same defaults for every command, by group."""
+    nested: dict[str, Any] = {}
+    for name in COMMANDS:
+        *group, command = name.split()
+        place = nested.setdefault(group[0], {}) if group else nested
+        place[command] = defaults
+    return nested
+
+
+_apps = {name: typer.Typer(no_args_is_help=True, rich_markup_mode="rich") for name in GROUPS}
+for _name, _text in GROUPS.items():
+    app.add_typer(_apps[_name], name=_name, help=_text)
 
 for _name, _function in COMMANDS.items():
     _examples = sys.modules[_function.__module__].EXAMPLES
-    app.command(
-        _name,
+    *_words, _last = _name.split()
+    (_apps[_words[0]] if _words else app).command(
+        _last,
         cls=Command,
         help=re.sub(r"(?<=\S)\n(?=\S)", " ", cleandoc(_function.__doc__)),  # paragraphs without breaks
         epilog="\n\n".join(["[bold]Examples[/bold]", *_examples]),

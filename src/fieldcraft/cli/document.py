@@ -37,8 +37,15 @@ def page() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
     parts = [HEAD, "## Before every command\n\n" + "\n".join(_tables(group))]
-    parts += [_command(name, group.commands[name]) for name in COMMANDS]
+    parts += [_command(name, _found(group, name)) for name in COMMANDS]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _found(group: Any, name: str) -> Any:
+    """A command by its name, of one word or two."""
+    for word in name.split():
+        group = group.commands[word]
+    return group
 
 
 def _command(name: str, command: Any) -> str:

@@ -43,7 +43,7 @@ def complain(problem: object) -> None:
     """Print an error in one line on standard error."""
     try:
         print(f"fieldcraft: {visible(str(problem))}", file=sys.stderr)
-    except OSError:  # nobody can be told
+    except OSError:  # standard error is closed: there is no way to report it
         forget(sys.stderr)
 
 

@@ -41,8 +41,8 @@ class Looks:
     templates: Annotated[
         str,
         in_looks(
-            help="A set by name (simple, tagging, entities, a1, a2, a3, a4), a file or a text; 'none' for "
-            "attribute files.",
+            help="A set by name ({fieldcraft.features.named:NAMED}), a file or a text; 'none' for attribute "
+            "files.",
             autocompletion=named("fieldcraft.features.named", "NAMED", "none")["autocompletion"],
         ),
     ] = "entities"

@@ -50,7 +50,7 @@ def choose(
     columns  names to keep (None: all of them); label columns need not be among them
     label    a name, a position, several of these, or None
     where    opens the messages, `file:line`
-    optional whether a label column that is named but absent is passed over
+    optional whether a label column that is named but absent is ignored
     """
     several = label is not None and not isinstance(label, (str, int))
     asked = () if label is None else (label,) if isinstance(label, (str, int)) else tuple(label)

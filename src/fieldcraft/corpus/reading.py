@@ -93,7 +93,7 @@ def read(
     if format != "auto":
         formats.by_name(format)  # a wrong name fails here, not when a stream is read
     if sequence is not None:
-        raise CorpusError("sequence= is for tables; files part their sequences by blank lines")
+        raise CorpusError("sequence= is for tables; in files, blank lines separate the sequences")
     job = ReadJob(Source(source, encoding), names, label, separator, docstart, comment, optional_label)
     stream = Stream(lambda: _start(job, format), job.source.name, respell=respell)
     return stream if lazy else stream.read()

@@ -51,7 +51,7 @@ class Scheme(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """Token `position` of sequence `sequence` has `label` where the scheme wants `expected`."""
+    """Token `position` of sequence `sequence` has `label` where the scheme requires `expected`."""
 
     sequence: int
     position: int

@@ -75,7 +75,7 @@ class Source:
         yield stream if isinstance(stream, io.TextIOBase) else _unzipped(stream)
 
     def _texts(self, stream: Any) -> Iterator[str]:
-        """Decoded chunks; a text stream is passed on as it comes."""
+        """Decoded chunks; the chunks of a text stream are not decoded again."""
         decoder = self._decoder()
         lines_before = 0
         for index, chunk in enumerate(self._chunks(stream)):

@@ -48,7 +48,7 @@ RULES: Mapping[str, Callable[[], str]] = {
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Cuts text into the matches of a regular expression; empty matches are passed over.
+    """Cuts text into the matches of a regular expression; empty matches are skipped.
 
     Parameters
     ----------

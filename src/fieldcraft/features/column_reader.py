@@ -33,6 +33,10 @@ class RowReader:
         sequences = X if isinstance(X, list) else list(X)
         return self._plain(sequences) or self._any(sequences)
 
+    def takes_dicts(self, X: Any) -> bool:
+        """Whether X is a list that begins with a dict of columns: the core may read it as it is."""
+        return type(X) is list and bool(X) and type(X[0]) is dict and not self.templates.positional
+
     def _plain(self, sequences: list[Any]) -> Columns | None:
         """The columns of dicts of lists; None if anything else is there."""
         if self.templates.positional:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError, ModelFileError
-from fieldcraft.features.column_reader import Columns, RowReader
+from fieldcraft.features.column_reader import RowReader
 from fieldcraft.features.compilation import Compilation
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.gazetteers import Gazetteer
@@ -87,6 +87,11 @@ class TemplateFeatures:
             raise InputError(f"hash_size must be a whole number in 1 .. {MAX_HASH_SIZE}, not {size!r}")
         return self._compilation.plan()
 
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The plan of the native extraction (compilation.py)."""
+        return self._plan
+
     @cached_property
     def _table(self) -> Any:
         return self._new_table()
@@ -137,24 +142,27 @@ class TemplateFeatures:
         reader = RowReader(self.templates)
         if not reader.names:
             raise InputError("the templates look at no column; add one, e.g. 'word'")
-        columns = reader.read(X)
         if self.hash_size is not None:
-            return self._hashed(columns, reader.names, n_threads)
-        return self._run(self._table, columns, reader.names, grow=grow, n_threads=n_threads)
+            return self._hashed(reader, X, n_threads)
+        return self._run(self._table, reader, X, grow=grow, n_threads=n_threads)
 
-    def _run(
-        self, table: Any, columns: Columns, names: list[str], *, grow: bool, n_threads: int = 1
-    ) -> Encoded:
+    def _run(self, table: Any, reader: RowReader, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
+        options = reader.names, self._evaluate, grow, n_threads
         try:
-            offsets, token_ptr, attributes = table.encode(columns, names, self._evaluate, grow, n_threads)
+            arrays = table.encode_dicts(X, *options) if reader.takes_dicts(X) else None
+            if arrays is None:
+                arrays = table.encode(reader.read(X), *options)
+        except InputError:
+            raise
         except ValueError as problem:
             raise InputError(str(problem)) from None
+        offsets, token_ptr, attributes = arrays
         return Encoded(offsets, token_ptr, attributes, None)
 
-    def _hashed(self, columns: Columns, names: list[str], n_threads: int) -> Encoded:
+    def _hashed(self, reader: RowReader, X: Any, n_threads: int) -> Encoded:
         """A table for this call only, whose ids are then replaced by buckets."""
         table = self._new_table()
-        exact = self._run(table, columns, names, grow=True, n_threads=n_threads)
+        exact = self._run(table, reader, X, grow=True, n_threads=n_threads)
         buckets = table.buckets(self.templates.names, self.hash_size)
         return exact._replace(attributes=buckets[exact.attributes])
 
@@ -193,6 +201,9 @@ class TemplateFeatures:
             settings["gazetteers"].append(described)
             arrays |= {f"gazetteer.{i}.{name}": array for name, array in tables.items()}
         return settings, arrays
+
+    def __reduce__(self) -> Any:
+        return type(self).from_state, self.state()
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TemplateFeatures:

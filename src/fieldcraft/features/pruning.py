@@ -31,7 +31,7 @@ def keep_attributes(
         if node >= n_streams:
             used[node - n_streams][np.flatnonzero(table >= 0)] = True
     for p in reversed(range(len(keys))):  # a pair's parts are earlier nodes
-        for node, values in zip(plan["pairs"][p][:2], _halves(keys[p][used[p]])):
+        for node, values in zip(plan["pairs"][p][:2], halves(keys[p][used[p]])):
             if node >= n_streams:
                 used[node - n_streams][values] = True
     number = [np.cumsum(u) - 1 for u in used]  # the new number of each remaining pair
@@ -57,7 +57,8 @@ def _renumbered(tables: list[NDArray[Any]], ids: NDArray[np.int64]) -> list[NDAr
     return [number[t] for t in tables]
 
 
-def _halves(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def halves(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of the left and right parts of pairs."""
     return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
@@ -67,7 +68,7 @@ def _key(
     """Keys with the new numbers of their parts."""
     left, right = (
         number[node - n_streams][values] if node >= n_streams else values
-        for node, values in zip(pair[:2], _halves(keys))
+        for node, values in zip(pair[:2], halves(keys))
     )
     packed: NDArray[np.uint64] = left.astype(np.uint64) << np.uint64(32) | right.astype(np.uint64)
     return packed

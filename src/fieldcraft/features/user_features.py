@@ -75,6 +75,11 @@ class FreeFeatures:
         found: NDArray[np.int32] = self._table.ids(list(names), False)
         return found
 
+    def add(self, names: Iterable[str]) -> NDArray[np.int32]:
+        """The ids of attributes; unknown names are added."""
+        ids: NDArray[np.int32] = self._table.ids(list(names), True)
+        return ids
+
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
         """Attribute ids of all tokens; unknown attributes are added (grow) or left out."""
         if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__iter__") or getattr(X, "ndim", 1) == 0:
@@ -125,6 +130,9 @@ class FreeFeatures:
         names, starts, slots = self._table.state()
         header = {"hash_size": self.hash_size, "edge_prefix": self.edge_prefix}
         return header, {"names": names, "starts": starts, "slots": slots}
+
+    def __reduce__(self) -> Any:
+        return type(self).from_state, self.state()
 
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FreeFeatures:

@@ -223,7 +223,7 @@ def _tallies(seen: Observations, votes: Votes, top: int) -> list[Tally]:
 
 
 def _named(seen: Observations, votes: Votes, shown: Rows) -> Iterator[Vote]:
-    places = votes.place[shown]
+    places = votes.position[shown]
     names = iter(seen.names(places[places != PAIR]))
     numbers = (column[shown].tolist() for column in (votes.value, votes.weight, votes.other, votes.vote))
     for place, value, weight, other, vote in zip(places.tolist(), *numbers):

@@ -19,6 +19,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.column_reader import RowReader
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.several import parts_of
 from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.inspection.weights import Rows, WeightTable
 
@@ -67,7 +68,7 @@ class Observations:
 
     def words(self) -> list[str | None]:
         """A text for each token: its word, or the token itself if that is a string."""
-        encoder, sequence = self.table.encoder, self.X[0]
+        encoder, sequence = parts_of(self.table.encoder)[0], self.X[0]
         if isinstance(encoder, TemplateFeatures):
             reader = RowReader(encoder.templates)
             column = reader.names.index("word") if "word" in reader.names else 0

@@ -40,7 +40,7 @@ class Votes(NamedTuple):
     """Votes of all tokens; ``bounds[i] : bounds[i + 1]`` are those of the i-th."""
 
     bounds: Rows
-    place: Rows
+    position: Rows
     value: Floats
     weight: Floats  # NaN: the model has no such feature
     other: Floats
@@ -55,40 +55,41 @@ class Ballot:
         self.contrast = contrast
         tokens = contrast.tokens
         both = np.union1d(tokens, np.minimum(tokens + 1, len(seen.encoded.token_ptr) - 2))
-        place = incidences(seen.encoded.token_ptr, both)[1]
-        self._lookup = Lookup(seen.table, np.unique(seen.encoded.attributes[place]))
+        position = incidences(seen.encoded.token_ptr, both)[1]
+        table, attributes = seen.table, np.unique(seen.encoded.attributes[position])
+        self._lookup = Lookup(table.index, len(table.labels), attributes)
 
     def node(self) -> Votes:
         """Votes of the features with the label alone."""
         c = self.contrast
-        owner, place = incidences(self.seen.encoded.token_ptr, c.tokens)
+        owner, position = incidences(self.seen.encoded.token_ptr, c.tokens)
         nothing = np.full(len(owner), -1)
-        return self._count(owner, place, (nothing, c.label[owner]), (nothing, c.other[owner]))
+        return self._count(owner, position, (nothing, c.label[owner]), (nothing, c.other[owner]))
 
     def step_in(self) -> Votes:
         """Votes of the step from the label before."""
         c = self.contrast
-        owner, place = self._with_pairs(np.flatnonzero(c.previous >= 0), 0)
+        owner, position = self._with_pairs(np.flatnonzero(c.previous >= 0), 0)
         before = c.previous[owner]
-        return self._count(owner, place, (before, c.label[owner]), (before, c.other[owner]))
+        return self._count(owner, position, (before, c.label[owner]), (before, c.other[owner]))
 
     def step_out(self) -> Votes:
         """Votes of the step to the label after."""
         c = self.contrast
-        owner, place = self._with_pairs(np.flatnonzero(c.following >= 0), 1)
+        owner, position = self._with_pairs(np.flatnonzero(c.following >= 0), 1)
         after = c.following[owner]
-        return self._count(owner, place, (c.label[owner], after), (c.other[owner], after))
+        return self._count(owner, position, (c.label[owner], after), (c.other[owner], after))
 
     def _with_pairs(self, owners: Rows, shift: int) -> tuple[Rows, Rows]:
         """The attributes of the owners' tokens moved by ``shift``, after the label pair itself."""
-        owner, place = incidences(self.seen.encoded.token_ptr, self.contrast.tokens[owners] + shift)
+        owner, position = incidences(self.seen.encoded.token_ptr, self.contrast.tokens[owners] + shift)
         pairs = np.full(len(owners), PAIR)
-        return np.concatenate([owners, owners[owner]]), np.concatenate([pairs, place])
+        return np.concatenate([owners, owners[owner]]), np.concatenate([pairs, position])
 
-    def _count(self, owner: Rows, place: Rows, mine: Pair, others: Pair) -> Votes:
+    def _count(self, owner: Rows, position: Rows, mine: Pair, others: Pair) -> Votes:
         seen = self.seen
         padded_ids, padded_values = np.append(seen.encoded.attributes, -1), np.append(seen.values, 1.0)
-        attribute, value = padded_ids[place], padded_values[place]  # place -1 is the pair
+        attribute, value = padded_ids[position], padded_values[position]  # -1 stands for the label pair
         weight = self._weights(self._lookup(attribute, *mine))
         lacking = self.contrast.other[owner] < 0
         other = self._weights(np.where(lacking, -1, self._lookup(attribute, *others)))
@@ -97,7 +98,7 @@ class Ballot:
         kept = np.flatnonzero((np.nan_to_num(weight) != 0) | (np.nan_to_num(other) != 0))
         kept = kept[np.lexsort((-np.abs(vote[kept]), owner[kept]))]
         bounds = np.searchsorted(owner[kept], np.arange(len(self.contrast.tokens) + 1))
-        return Votes(bounds, place[kept], value[kept], weight[kept], other[kept], vote[kept])
+        return Votes(bounds, position[kept], value[kept], weight[kept], other[kept], vote[kept])
 
     def _weights(self, rows: Rows) -> Floats:
         if not len(self.seen.table.weights):

@@ -100,13 +100,22 @@ class WeightTable:
 
 
 class Lookup:
-    """(attribute, previous, label) -> row, for the label pairs and a few attributes of a table."""
+    """(attribute, previous, label) -> row.
 
-    def __init__(self, table: WeightTable, attributes: NDArray[np.integer[Any]]) -> None:
-        index = table.index
-        self._base = len(table.labels) + 1
-        kept = (index.attribute < 0) | np.isin(index.attribute, attributes)  # [F]
-        rows = np.flatnonzero(kept)
+    Parameters
+    ----------
+    index : the features; their numbers are those of labels
+    n_labels : the number of labels
+    attributes : only these and the label pairs are looked up; None for all
+    """
+
+    def __init__(
+        self, index: FeatureIndex, n_labels: int, attributes: NDArray[np.integer[Any]] | None = None
+    ) -> None:
+        self._base = n_labels + 1
+        rows = np.arange(len(index))
+        if attributes is not None:
+            rows = np.flatnonzero((index.attribute < 0) | np.isin(index.attribute, attributes))
         keys = self._keys(index.attribute[rows], index.previous[rows], index.label[rows])
         order = np.argsort(keys)
         self._keys_sorted, self._rows = keys[order], rows[order]

@@ -8,7 +8,7 @@ its predictions are voted on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from fieldcraft.models.estimator import Estimator
 from fieldcraft.models.inputs import encode
 from fieldcraft.models.scored import Scored
 from fieldcraft.models.training_settings import Settings
+from fieldcraft.problems import crew
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from fieldcraft.models.voting import Voters
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Answers(Settings, Estimator):
@@ -72,39 +74,39 @@ class Answers(Settings, Estimator):
 
     def predict(self, X: Any) -> NDArray[np.object_]:
         """Labels: a one-dimensional object array of label lists."""
-        return self._scored(X).predict()
+        return self._ask(X, lambda scored: scored.predict())
 
     def decode(self, X: Any) -> list[Decoding]:
         """Labels with their log-probability, one Decoding per sequence."""
-        return self._scored(X).decode()
+        return self._ask(X, lambda scored: scored.decode())
 
     def predict_proba(self, X: Any) -> NDArray[np.object_]:
         """Marginal probabilities: an object array of [T, Y] arrays in the order of ``classes_``."""
-        return self._scored(X).predict_proba()
+        return self._ask(X, lambda scored: scored.predict_proba())
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """Marginal probabilities as lists of dicts: label -> probability."""
-        return self._scored(X).predict_marginals()
+        return self._ask(X, lambda scored: scored.predict_marginals())
 
     def k_best(self, X: Any, k: int) -> list[list[tuple[list[str], float]]]:
         """Per sequence the k most probable labellings with their log-probabilities."""
-        return self._scored(X).k_best(k)
+        return self._ask(X, lambda scored: scored.k_best(k))
 
     def sample(self, X: Any, n: int) -> list[list[list[str]]]:
         """Per sequence n labellings drawn from p(y | x); fixed by ``random_state``."""
-        return self._scored(X).sample(n)
+        return self._ask(X, lambda scored: scored.sample(n))
 
     def log_partition(self, X: Any) -> Floats:
         """log Z of each sequence [N]."""
-        return self._scored(X).log_partition()
+        return self._ask(X, lambda scored: scored.log_partition())
 
     def log_probability(self, X: Any, y: Any = None) -> Floats:
         """log p(y | x) of each sequence [N]; unknown labels raise an InputError."""
-        return self._scored(X).log_probability(y)
+        return self._ask(X, lambda scored: scored.log_probability(y))
 
     def entropy(self, X: Any) -> Floats:
         """Entropy of p(y | x) of each sequence [N], in nats."""
-        return self._scored(X).entropy()
+        return self._ask(X, lambda scored: scored.entropy())
 
     def span_probability(self, X: Any, spans: Sequence[Iterable[Any]]) -> list[list[float]]:
         """Probability of each span; ``spans`` has a list of (start, end, label) per sequence.
@@ -112,7 +114,7 @@ class Answers(Settings, Estimator):
         If the labels form a scheme (IOB, IOBES …) that is the probability that the span is an entity of the
         labelling, not longer and not shorter; else that all its positions have the label.
         """
-        return self._scored(X).span_probability(spans)
+        return self._ask(X, lambda scored: scored.span_probability(spans))
 
     def predict_text(
         self, strings: Iterable[str], *, to_sequence: Callable[[list[str]], Any] | None = None
@@ -129,7 +131,7 @@ class Answers(Settings, Estimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Token accuracy."""
-        return self._scored(X).score(y)
+        return self._ask(X, lambda scored: scored.score(y))
 
     def explain(
         self, sequence: Any, *, token: int | None = None, label: str | None = None, top: int = 10
@@ -180,8 +182,22 @@ class Answers(Settings, Estimator):
         self.classes_ = np.array([*classes, None], object)[:-1]
         self._parameters, self.voters_ = parameters, voters
 
-    def _scored(self, X: Any, *, keep: bool = False) -> Scored:
+    def _beside(self, parameters: Parameters) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Entries of the header and arrays that its file has besides those of every model."""
+        del parameters
+        return {}, {}
+
+    def _take(self, parameters: Parameters, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Read what ``_beside`` wrote."""
+
+    def _ask(self, X: Any, question: Callable[[Scored], T]) -> T:
+        """The result of a question about X, for whose parts the same threads stay."""
         predictor = self._predictor()
+        with crew(predictor.structure.n_jobs):
+            return question(self._scored(X, predictor))
+
+    def _scored(self, X: Any, predictor: Predictor | None = None, *, keep: bool = False) -> Scored:
+        predictor = self._predictor() if predictor is None else predictor
         encoded = encode(X, self._parameters.encoder, grow=False, n_threads=predictor.structure.n_jobs)
         return Scored(predictor, X, encoded, keep=keep)
 

@@ -11,6 +11,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.models.parameters import Parameters, is_native
 from fieldcraft.store.importers.imported import Features, Imported
+from fieldcraft.structures.states import StateSpace
 
 if TYPE_CHECKING:
     from fieldcraft.models.chain import ChainCRF
@@ -43,8 +44,12 @@ def export(model: Any, path: str | os.PathLike[str], format: str) -> None:
         raise InputError(f"format={format!r} is not known; choose {' or '.join(EXPORTS)}")
     model._require_fitted()
     _refuse(model)
+    labels = model.classes_.tolist()
     try:
-        content = crfsuite.write(model.classes_.tolist(), *_named_features(model))
+        attributes, features = _named_features(model)
+        _refuse_zeros("label", labels)
+        _refuse_zeros("attribute", attributes)
+        content = crfsuite.write(labels, attributes, features)
     except ValueError as error:
         raise InputError(f"the model cannot be a model of CRFsuite: {error}") from None
     with replacing(path) as file:
@@ -56,6 +61,7 @@ def _refuse(model: Any) -> None:
     parameters, encoder = model._parameters, model._parameters.encoder
     index = parameters.index
     problems = {
+        "it forbids transitions, starts or stops (-inf)": _forbids(parameters.structure),
         "its states are not its labels": not is_native(parameters.structure),
         "its attributes are hashed, so that their names are not known": encoder.hash_size is not None,
         "it has gazetteers": bool(getattr(encoder, "gazetteers", None)),
@@ -66,6 +72,21 @@ def _refuse(model: Any) -> None:
     for problem, holds in problems.items():
         if holds:
             raise InputError(f"the model cannot be a model of CRFsuite: {problem}")
+
+
+def _forbids(structure: Any) -> bool:
+    """Whether the states of a chain are its labels, but not everything is allowed."""
+    states = getattr(structure, "states", None)
+    if not isinstance(states, StateSpace) or not np.array_equal(states.label_of, np.arange(states.n_states)):
+        return False
+    return not (states.is_complete and states.starts.all() and states.stops.all())
+
+
+def _refuse_zeros(what: str, names: list[str]) -> None:
+    """ValueError for a name that CRFsuite, whose strings end at a 0, would cut short."""
+    for name in names:
+        if "\0" in name:
+            raise ValueError(f"the {what} {name!r} contains a 0 character, where its names end")
 
 
 def _named_features(model: Any) -> tuple[list[str], Features]:

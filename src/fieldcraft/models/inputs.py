@@ -9,7 +9,6 @@ from fieldcraft.corpus import Corpus
 from fieldcraft.design import Encoder
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import check_labels
 
 
@@ -29,7 +28,7 @@ class EncodedSequences:
 
 def sequences_of(X: Any, encoder: Encoder) -> Any:
     """X in the form that the encoder takes."""
-    if isinstance(X, Corpus) and isinstance(encoder, FreeFeatures):
+    if isinstance(X, Corpus) and encoder.kind == "free":
         features = [sequence.attributes for sequence in X]
         if any(f is None for f in features):
             raise InputError("a corpus of columns needs templates: pass templates= (for example 'entities')")

@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 from fieldcraft.errors import InputError
 
 if TYPE_CHECKING:
+    from fieldcraft.models.model import Model
     from fieldcraft.models.parameters import Parameters
     from fieldcraft.models.voting import Voters
     from fieldcraft.structures.structure import Structure
 
-KINDS: dict[str, str | type[Any]] = {"chain": "fieldcraft.models.chain:ChainCRF"}
+KINDS: dict[str, str | type[Model]] = {
+    "chain": "fieldcraft.models.chain:ChainCRF",
+    "log_pool": "fieldcraft.pools.logarithmic:LogOpinionPool",
+    "linear_pool": "fieldcraft.pools.linear:LinearOpinionPool",
+}
 NEEDED = ("get_params", "structure_for", "_settle")
 
 
@@ -46,13 +51,14 @@ class Storable(Protocol):
     def _require_fitted(self) -> None: ...
 
 
-def register_kind(name: str, kind: type[Any]) -> None:
+def register_kind(name: str, kind: type[Model]) -> None:
     """Register a class so that ``save`` and ``fc.load`` can store its models.
 
     Parameters
     ----------
     name : the kind that the file names
-    kind : a class with the methods of ``Storable``; subclasses of ``ChainCRF`` have them
+    kind : a subclass of ``Model`` (the type that ``fc.load`` declares), for example of ``ChainCRF``;
+        at run time any class with the methods of ``Storable`` is accepted
 
     Examples
     --------
@@ -86,7 +92,7 @@ def kind_of(model: Any) -> str:
     raise InputError(f"{name} has no kind to be stored under; call register_kind(name, {name}) once")
 
 
-def resolve_kind(name: Any) -> type[Any] | None:
+def resolve_kind(name: Any) -> type[Model] | None:
     """The class of a kind, imported on demand; None if the name is unknown."""
     kind = KINDS.get(name) if isinstance(name, str) else None
     if isinstance(kind, str):
@@ -95,5 +101,5 @@ def resolve_kind(name: Any) -> type[Any] | None:
     return kind
 
 
-def _path(kind: str | type[Any]) -> str:
+def _path(kind: str | type[object]) -> str:
     return kind if isinstance(kind, str) else f"{kind.__module__}:{kind.__qualname__}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, fields
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,14 +37,16 @@ from fieldcraft.store.upgrades import upgrade
 from fieldcraft.structures.states import StateSpace
 
 if TYPE_CHECKING:
-    from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.models.model import Model
 
 Arrays = dict[str, NDArray[Any]]
 # Parameters that the header stores in other groups, and those that belong to a session, not to a model.
 GROUPED = {"templates", "gazetteers", "hash_size", "edge_prefix", "prior", "optimiser", "objective"}
+GROUPED |= {"members"}  # of pools
 SESSION = {"n_jobs", "verbose", "warm_start"}
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
 FITTED = (*TRAINING, "training_log_", "optimiser_", "objective_", "prior_", "source_", "provenance_")
+WEIGHTS = ("weights", "members.weights")
 MOST_RECORDS = 2000  # of the training log
 DAMAGE = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RuntimeError)
 
@@ -66,18 +68,18 @@ def save(
     header, arrays = _pack(model, parameters, compact=compact)
     named, tables = _pack_parameters(model, resolve_kind(kind))
     if float32:
-        arrays["weights"] = arrays["weights"].astype(np.float32)
+        arrays |= {k: v.astype(np.float32) for k, v in arrays.items() if k in WEIGHTS}
     write_arrays(
         path, {"kind": kind, **header, "parameters": named}, {**arrays, **tables}, checksums=checksums
     )
 
 
-def load(
-    path: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: bool | None = None
-) -> ChainCRF:
+def load(path: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: bool | None = None) -> Model:
     """Load a model from a file; bytes are taken as the content of a file.
 
-    Models of CRFsuite, CRF++ and Wapiti and pickles of sklearn-crfsuite are recognised by their content.
+    The class of the model is that of the kind which the file names: a ``ChainCRF``, for example. Models of
+    CRFsuite, CRF++ and Wapiti and pickles of sklearn-crfsuite are recognised by their content, and become a
+    ``ChainCRF``.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def load(
             "import the package that registers it first"
         )
     try:
-        model: ChainCRF = kind()  # or another kind with the same methods
+        model: Model = kind()
         header, arrays = upgrade(header, arrays)
         _unpack_parameters(model, header, arrays)
         _unpack(model, header, arrays)
@@ -148,7 +150,12 @@ def _pack(model: Storable, parameters: Parameters, *, compact: bool) -> tuple[di
         arrays |= {"voters.votes": voters.votes, "voters.weights": voters.placed}
     arrays |= {f"index.{k}": v for k, v in parameters.packed.to_file(counts=not compact).items()}
     arrays |= {f"encoder.{k}": v for k, v in tables.items()}
+    more: dict[str, Any] = {}
+    if hasattr(model, "_beside"):
+        more, others = model._beside(parameters)
+        arrays |= others
     header = {
+        **more,
         "labels": model.classes_.tolist(),
         "encoder": {"kind": next(k for k, v in ENCODERS.items() if isinstance(encoder, v)), **settings},
         "index": {"layout": parameters.packed.layout, **parameters.packed.numbers},
@@ -157,9 +164,17 @@ def _pack(model: Storable, parameters: Parameters, *, compact: bool) -> tuple[di
         "optimiser": _settings(getattr(model, "optimiser_", None)),
         "training": _training(model),
         "source": getattr(model, "source_", None),
-        "provenance": {**getattr(model, "provenance_", {}), "fieldcraft": version("fieldcraft")},
+        "provenance": {**getattr(model, "provenance_", {}), "fieldcraft": _release()},
     }
     return header, arrays
+
+
+def _release() -> str:
+    """The version of fieldcraft; programs that are packed into one file may lack what tells it."""
+    try:
+        return version("fieldcraft")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def _unpack(model: Any, header: dict[str, Any], arrays: Arrays) -> None:
@@ -183,6 +198,8 @@ def _unpack(model: Any, header: dict[str, Any], arrays: Arrays) -> None:
     model.source_, model.provenance_ = header.get("source"), dict(header.get("provenance") or {})
     voting = _under("voters.", arrays)
     voters = Voters(parameters.scoring, voting["votes"], voting["weights"]) if voting else None
+    if hasattr(model, "_take"):
+        model._take(parameters, header, arrays)
     model._settle(parameters, labels, voters)
 
 
@@ -208,8 +225,9 @@ def _pack_parameters(model: Storable, kind: Any) -> tuple[dict[str, Any], Arrays
     values = model.get_params()
     named = {k: values[k] for k in kind().get_params() if k in values and k not in GROUPED | SESSION}
     tables: Arrays = {}
-    if isinstance(named.get("states"), StateSpace):
-        states = named.pop("states")
+    states = getattr(model, "states", None)
+    if isinstance(states, StateSpace):
+        named.pop("states", None)
         tables = {} if states.is_plain else {f"states.{k}": v for k, v in pack_states(states).items()}
     if "metric" in named:
         named["metric"] = named["metric"] if isinstance(named["metric"], str) else "auto"
@@ -233,7 +251,7 @@ def _unpack_parameters(model: Any, header: dict[str, Any], arrays: Arrays) -> No
         setattr(model, name, restore_tokenizer(value) if name == "tokenizer" else value)
     spaces = _under("states.", arrays)
     if spaces:
-        if "states" not in known:
+        if not hasattr(model, "states"):
             raise ValueError(f"{type(model).__name__} has no state space")
         model.states = unpack_states(spaces, _labels(header["labels"]))
 

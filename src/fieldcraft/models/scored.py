@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.corpus import Span
 from fieldcraft.counts import whole_number
-from fieldcraft.errors import FieldcraftError, InputError, renumbered
+from fieldcraft.errors import InputError, input_error
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.numbered import spelled
@@ -267,10 +267,8 @@ class Scored:
         for block in blocks:
             try:
                 answers.append(question(block))
-            except FieldcraftError:
-                raise
-            except ValueError as error:  # from the core, which counts sequences within the block
-                raise InputError(renumbered(str(error), block.first)) from None
+            except ValueError as error:  # its sequences are counted from the first of the block
+                raise input_error(error, block.first) from None
         return answers
 
     def _one_to_one(self, question: str) -> Structure:

@@ -6,12 +6,11 @@ Training and predictions are inherited.
 
 from __future__ import annotations
 
-from typing import Any
-
 from fieldcraft.models.learner import Learner
+from fieldcraft.models.model import Model
 
 
-class SequenceModel(Learner):
+class SequenceModel(Learner, Model):
     """Base class of models of sequences; a subclass defines ``structure_for(labels)``.
 
     Parameters
@@ -19,35 +18,3 @@ class SequenceModel(Learner):
     states : for structures whose states are not the labels; see the subclass
     others : see ChainCRF
     """
-
-    def save(
-        self,
-        path: Any,
-        *,
-        compact: bool = False,
-        float32: bool = False,
-        zeros: bool = False,
-        checksums: bool = True,
-    ) -> None:
-        """Write the model to one file, whole or not at all.
-
-        Parameters
-        ----------
-        compact : omit the counts of the features, which only inspection needs
-        float32 : store the weights in single precision
-        zeros : store also the features whose weight is exactly 0, which change no prediction
-        checksums : store checksums of all parts of the file, so that damage is an error when it is loaded
-        """
-        from fieldcraft.models.persistence import save
-
-        save(self, path, compact=compact, float32=float32, zeros=zeros, checksums=checksums)
-
-    def __getstate__(self) -> dict[str, Any]:
-        from fieldcraft.models.persistence import freeze
-
-        return freeze(self)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        from fieldcraft.models.persistence import thaw
-
-        thaw(self, state)

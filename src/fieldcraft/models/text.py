@@ -19,6 +19,7 @@ from fieldcraft.corpus import Span
 from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.several import parts_of
 from fieldcraft.features.templates import Templates
 
 if TYPE_CHECKING:
@@ -48,14 +49,15 @@ class TextReader:
 
     def __init__(self, model: Answers) -> None:
         self._cut = resolve_tokenizer(model.tokenizer)
-        encoder = model.encoder_
-        self.templates = encoder.templates if isinstance(encoder, TemplateFeatures) else None
+        parts = parts_of(model.encoder_)
+        self._all = [part.templates for part in parts if isinstance(part, TemplateFeatures)]
+        self.templates = self._all[0] if self._all else None
         self.column = "word" if self.templates is None else _word_column(self.templates)
 
     @property
     def others(self) -> list[str]:
         """The columns besides the words that the templates use."""
-        named = () if self.templates is None else self.templates.named_columns
+        named = dict.fromkeys(name for templates in self._all for name in templates.named_columns)
         return [name for name in named if name != self.column]
 
     def sequence(self, text: str) -> Columns:

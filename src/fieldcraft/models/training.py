@@ -28,7 +28,7 @@ from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weight
 from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
-from fieldcraft.models.remarks import tell, warn_of_large_values, warn_of_limit
+from fieldcraft.models.remarks import likely_cause, tell, warn_of_failure, warn_of_limit
 from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
 from fieldcraft.models.warm_start import copy_of, grown, information, weights_for
 from fieldcraft.objectives.label_weights import resolve_label_weights
@@ -126,8 +126,7 @@ class Training:
         if snapshot is not None:
             terms = loss["costs"], loss["label_weights"]
             digest = self._digest(design, prior, weights, mask, *terms, start, *_identity(rules))
-            resumed = read_snapshot(snapshot, digest) if resume else None
-            rules.snapshot = partial(keep_snapshot, snapshot, digest, rules.callbacks)
+            resumed = _connect(rules, snapshot, digest, resume=resume)
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
         index, largest = design.index, largest_value(design)
         del design, data
@@ -137,11 +136,18 @@ class Training:
         with crew(self.n_jobs):
             outcome = self._minimise(run, rules, resumed)
         del problem, run  # frees memory for the scorer, which is built next
-        if outcome.reason == LIMIT and self._should_end():
-            warn_of_limit(rules.callbacks, self.optimiser)
-        if outcome.failed and largest[1] > LARGE_VALUES:
-            warn_of_large_values(outcome.reason, encoder, *largest)
+        self._warn(outcome, rules, encoder, largest)
         return self._trained(encoder, index, outcome)
+
+    def _warn(
+        self, outcome: Outcome, rules: Control, encoder: design_.Encoder, largest: tuple[int, float]
+    ) -> None:
+        """Warnings about a training that ended without having reached the optimum."""
+        cause = likely_cause(encoder, *largest)
+        if outcome.reason == LIMIT and self._should_end():
+            warn_of_limit(rules.callbacks, self.optimiser, cause)
+        if outcome.failed and cause:
+            warn_of_failure(outcome.reason, cause)
 
     def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
         """The problem of the kind that the optimiser needs."""
@@ -370,6 +376,13 @@ class Training:
         for part in [*design.encoded, design.gold, *(design.partial or ()), *vectors, *priors]:
             hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
         return hasher.hexdigest()
+
+
+def _connect(rules: Control, path: Any, digest: str, *, resume: bool) -> Any:
+    """Write snapshots to ``path`` from now on; returns the state of the last one if it is to be resumed."""
+    state = read_snapshot(path, digest) if resume else None
+    rules.snapshot = partial(keep_snapshot, path, digest, rules.callbacks)
+    return state
 
 
 def _identity(rules: Control) -> list[NDArray[Any] | None]:

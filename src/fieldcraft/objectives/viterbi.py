@@ -7,7 +7,8 @@ of the probability. The function that has this gradient is the likelihood with m
 
 With all labels known the second maximum is score(gold) and this is the perceptron's loss: the perceptron is
 stochastic descent on it, and it shares its hazard (weights of zero have no loss). With partial labels it is
-the hard twin of ``marginal_likelihood``, and completing the labels by their best guess the hard twin of EM.
+the hard version of ``marginal_likelihood``; completing the labels by their best guess is the hard version
+of EM.
 """
 
 from __future__ import annotations

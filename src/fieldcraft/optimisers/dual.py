@@ -117,7 +117,7 @@ class DualRun(Run):
 
     def step(self) -> bool:
         """One pass; False when the gap is closed."""
-        if self.gap <= self.settings.gap * abs(self.value):
+        if self.gap <= self.settings.gap * abs(self.objective()):
             self.why_stuck = "duality gap small enough"
             return False
         self.advance()

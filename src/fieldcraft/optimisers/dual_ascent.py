@@ -36,6 +36,7 @@ NEAR = 5.0  # times the gap wanted: from there on the objective is evaluated aft
 OUTER = 2  # passes per proximal point
 PULL = 2.2  # the first proximal penalty; too weak is slow in each pass, too strong needs more of them
 FIRST = 5  # passes before the pace is judged
+SLACK = 0.01  # of the objective, by which an estimate may lie below the lower bound
 MEMORY = 20  # steps that L-BFGS remembers when it takes over
 
 
@@ -162,7 +163,7 @@ class DualAscentRun(DualRun):
         bound, distance = self.native.bounds(self.weights)
         bound += self.problem.constant
         self.dual, self.estimate = max(self.dual, bound), met + distance
-        self.value = bound + self.estimate
+        self.value = self._plausible(bound + self.estimate)
         self.exact = self._worth_an_evaluation()
         if self.exact:
             self.value = self.evaluate_value(self.weights)
@@ -170,6 +171,10 @@ class DualAscentRun(DualRun):
         self._note_pace()
         if (self.iteration + 1) % OUTER == 0:
             self.native.accelerate()
+
+    def _plausible(self, value: float) -> float:
+        """An estimate far below the lower bound, a difference of huge numbers, says nothing: infinity."""
+        return value if value >= self.dual - SLACK * abs(self.least) else math.inf
 
     def _worth_an_evaluation(self) -> bool:
         passes = self.iteration + 1

@@ -80,7 +80,7 @@ class History:
 
         ``metric`` [n] is the diagonal that H grows from, the same for all if None. Returns the size that the
         newest pair gives it (1 without pairs). Pairs are cut anew each time, since the free variables change;
-        one without positive curvature there is passed over.
+        one without positive curvature there is skipped.
         """
         cut = _cutter(free)
         found = np.array(cut(gradient))

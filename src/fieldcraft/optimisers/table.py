@@ -118,8 +118,8 @@ class Row:
     def text(self) -> str:
         """The row in one line."""
         penalties = ", ".join(self.penalties) or "none"
-        told = [f"objectives: {', '.join(self.objectives)}", f"penalties: {penalties}"]
-        return f"{self.name}: " + "; ".join([*told, *(["features >= 0"] if self.non_negative else [])])
+        columns = [f"objectives: {', '.join(self.objectives)}", f"penalties: {penalties}"]
+        return f"{self.name}: " + "; ".join([*columns, *(["features >= 0"] if self.non_negative else [])])
 
 
 TABLE: dict[str, Row] = {

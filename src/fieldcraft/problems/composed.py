@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.design import Design
-from fieldcraft.errors import FieldcraftError, InputError, renumbered
+from fieldcraft.errors import InputError, input_error
 from fieldcraft.objectives.objective import Evaluated
 from fieldcraft.potentials import BlockMap, FeatureTable, Parts
 from fieldcraft.priors import Prior
@@ -93,10 +93,10 @@ class ComposedProblem(Penalised):
             return self.objective.evaluate(
                 self.structure, potentials, block.gold, block.weights, self._label_weights
             )
-        except ValueError as error:  # from the core, which counts sequences within the block
-            if isinstance(error, FieldcraftError) or not str(error).startswith("sequence "):
+        except ValueError as error:
+            if not hasattr(error, "sequence"):
                 raise
-            raise InputError(renumbered(str(error), block.first)) from None
+            raise input_error(error, block.first) from None  # which counts from the first of the block
 
     def _slope(self, block: Block, weights: Floats) -> tuple[float, Floats]:
         result = self.evaluate(block, weights)

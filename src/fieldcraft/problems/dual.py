@@ -53,7 +53,8 @@ class ChainDual(NativeChain):
                 f"{optimiser} is not for features of label pairs that look at the input; "
                 "leave edge_prefix out, or use optimiser='cutting_plane' or 'subgradient'"
             )
-        return self._native, self._gold, self.mean, self.precision
+        mean, precision = map(np.ascontiguousarray, (self.mean, self.precision))
+        return self._native, self._gold, mean, precision
 
 
 def edge_entries(design: Design) -> int:
@@ -77,10 +78,14 @@ def _quadratic(prior: Prior, n: int) -> Pair:
 
 
 def _masked(gaussian: Pair, mask: NDArray[np.bool_] | None, n: int) -> tuple[Floats, Floats, float]:
-    """Mean and precision [F], infinitely precise at 0 where masked, and the penalty that this leaves out."""
-    mean, precision = (np.array(np.broadcast_to(part, n)) for part in gaussian)
+    """Mean and precision [F], infinitely precise at 0 where masked, and the penalty that this leaves out.
+
+    Without a mask they are views, which take no memory where one number serves all weights.
+    """
     if mask is None:
+        mean, precision = (np.broadcast_to(part, n) for part in gaussian)
         return mean, precision, 0.0
+    mean, precision = (np.array(np.broadcast_to(part, n)) for part in gaussian)
     constant = float(np.sum(precision[~mask] * mean[~mask] ** 2) / 2)
     mean[~mask], precision[~mask] = 0.0, np.inf
     return mean, precision, constant

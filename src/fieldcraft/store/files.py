@@ -33,6 +33,18 @@ META = "fieldcraft"
 MOST_HEADER = 1 << 22  # bytes; as Python objects they may take twelve times as much,
 MOST_BRACKETS = 1 << 17  # lists and dicts, of two bytes each, far more
 MOST_COMPARED = 1 << 26  # bytes of a file whose arrays are compared with their checksums unasked
+COMPRESSED = {  # how files begin that people compress models into, joblib's among them
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"]\0\0": "lzma",
+    b"x\x01": "zlib",
+    b"x^": "zlib",
+    b"x\x9c": "zlib",
+    b"x\xda": "zlib",
+    b"PK\3\4": "zip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
 TYPES = {
     "F64": np.float64,
     "F32": np.float32,
@@ -112,6 +124,18 @@ def read_arrays(
     return stored.header, stored.arrays
 
 
+def _told(source: str | os.PathLike[str] | bytes, error: Exception) -> str:
+    """What is wrong with a file that is none of ``write_arrays``."""
+    head = source[:8] if isinstance(source, bytes) else b""
+    if not isinstance(source, bytes) and Path(source).is_file():
+        with open(source, "rb") as file:
+            head = file.read(8)
+    for start, method in COMPRESSED.items():
+        if head.startswith(start):
+            return f"is compressed ({method}), or is damaged; decompress it first"
+    return f"is not a fieldcraft file, or is damaged: {error}"
+
+
 def read_file(
     source: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: bool | None = None
 ) -> Stored:
@@ -127,7 +151,7 @@ def read_file(
         content = source if isinstance(source, bytes) else _content(name, mapped=mapped)
         text, arrays, start = _parts(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        raise ModelFileError(f"{name} is not a fieldcraft file, or is damaged: {error}") from None
+        raise ModelFileError(f"{name} {_told(source, error)}") from None
     except MemoryError:
         raise ModelFileError(f"{name} needs more memory than there is") from None
     if text is None:
@@ -194,7 +218,7 @@ def _array(name: str, entry: dict[str, Any], mapped: mmap.mmap | bytes, start: i
     if not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers) or len(shape) > 8:
         raise ValueError(f"array {name!r} has shape {shape} at {begin} .. {end}")
     if not begin <= end <= len(mapped) - start or prod(shape) * kind.itemsize != end - begin:
-        raise ValueError(f"array {name!r} of shape {shape} does not fit its place {begin} .. {end}")
+        raise ValueError(f"array {name!r} of shape {shape} does not fit the bytes {begin} .. {end}")
     if begin == end:
         return np.empty(shape, kind)
     array: NDArray[Any] = np.frombuffer(mapped, kind, prod(shape), start + begin).reshape(shape)

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft import _core
 from fieldcraft.counts import whole_number
+from fieldcraft.errors import InputError
 from fieldcraft.structures.extents import check_rows, check_samples
-from fieldcraft.structures.held import Held, whole_numbers
+from fieldcraft.structures.held import Held, flags, real_numbers, state_numbers, whole_numbers
 from fieldcraft.structures.states import StateSpace
 from fieldcraft.threads import resolve_jobs
 
@@ -101,7 +102,9 @@ def covariance(
     is what any function of the node marginals mu needs for its gradient; in linear time.
     """
     with Held(node, edge, offsets, states) as held:
-        given = np.ascontiguousarray(moved, np.float64)
+        given = real_numbers(moved, "moved")
+        if given.shape != held.node.shape:
+            raise InputError(f"moved has shape {given.shape}; expected {held.node.shape}")
         check_rows(states, held.offsets)
         node_out, edge_out = _core.covariance(held.potentials, given, resolve_jobs(n_jobs))
     return node_out, edge_out if states.is_complete else edge_out[:, states.cells]
@@ -194,7 +197,7 @@ def window_probability(
                 whole_numbers(sequence, np.int64, "sequence"),
                 whole_numbers(first, np.int64, "first"),
                 whole_numbers(ptr, np.int64, "ptr"),
-                np.ascontiguousarray(allowed, np.uint8),
+                flags(allowed, states.n_states, "allowed"),
                 resolve_jobs(n_jobs),
             )
         )
@@ -207,7 +210,7 @@ def indicator(labels: ArrayLike, offsets: ArrayLike, states: StateSpace) -> tupl
     >>> edge.tolist()
     [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
     """
-    given = np.asarray(labels, np.int64)
+    given = state_numbers(labels, offsets, states)
     node, edge = np.zeros((len(given), states.n_states)), np.zeros((len(given), states.n_transitions))
     node[np.arange(len(given)), given] = 1.0
     at = steps(offsets)
@@ -222,7 +225,7 @@ def neighbour_scores(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, labels: ArrayLike
 ) -> Floats:
     """Scores [tokens, S] of each state at each position while its neighbours have the given labels."""
-    held, given = Held(node, edge, offsets, states), np.asarray(labels, np.int64)
+    held, given = Held(node, edge, offsets, states), state_numbers(labels, offsets, states)
     pairs = held.edge.reshape(-1, states.n_states, states.n_states)
     at, ends = steps(offsets), np.asarray(offsets)
     row = at if len(pairs) > 1 else np.zeros_like(at)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldcraft import _core
-from fieldcraft.errors import InputError
+from fieldcraft.errors import InputError, input_error
 from fieldcraft.potentials import check_matrices
 from fieldcraft.structures.states import StateSpace
 
@@ -21,12 +21,13 @@ class Held:
     """Checked arrays as the core's potentials; a core's complaint becomes an InputError."""
 
     def __init__(self, node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace) -> None:
-        self.node = np.ascontiguousarray(node, np.float64)
+        check_states(states)
+        self.node = real_numbers(node, "node potentials")
         S, E = states.n_states, states.n_transitions
         check_matrices("arrays", S)
         if self.node.ndim != 2 or self.node.shape[1] != S:
             raise InputError(f"node potentials have shape {self.node.shape}; expected [tokens, {S}]")
-        given = np.ascontiguousarray(edge, np.float64)
+        given = real_numbers(edge, "edge potentials")
         per_token = given.ndim == 2
         expected = (len(self.node), E) if per_token else (E,)
         if given.shape != expected:
@@ -52,17 +53,58 @@ class Held:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, ValueError) and not isinstance(error, InputError):
-            raise InputError(str(error)) from None
+            raise input_error(error) from None
+
+
+def check_states(states: StateSpace) -> None:
+    """InputError if it is no state space."""
+    if not isinstance(states, StateSpace):
+        raise InputError(
+            f"states is a {type(states).__name__}; it must be a StateSpace: StateSpace.labels(3) has 3 labels"
+        )
+
+
+def real_numbers(given: ArrayLike, name: str) -> NDArray[np.float64]:
+    """A contiguous array of float64, in place where it is one; InputError where there are no real numbers."""
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in "biufO" or given is None:
+            raise TypeError(f"an array of type {array.dtype} was given")
+        return np.ascontiguousarray(array, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be an array of real numbers: {error}") from None
+
+
+def flags(given: ArrayLike, n_states: int, name: str) -> NDArray[np.uint8]:
+    """[positions, S] zeros and ones as a contiguous array; InputError where they are something else."""
+    array = real_numbers(given, name) != 0.0
+    if array.ndim != 2 or array.shape[1] != n_states:
+        raise InputError(f"{name} has shape {array.shape}; expected [positions, {n_states}]")
+    return np.ascontiguousarray(array, np.uint8)
+
+
+def state_numbers(given: ArrayLike, offsets: ArrayLike, states: StateSpace) -> NDArray[np.int64]:
+    """[tokens] numbers of states; InputError where one is none of them or their number is another."""
+    check_states(states)
+    labels, ends = whole_numbers(given, np.int64, "labels"), whole_numbers(offsets, np.int64, "offsets")
+    n = int(ends[-1]) if len(ends) else 0
+    if len(labels) != n:
+        raise InputError(f"labels have shape {labels.shape}, expected ({n},): one label per token is needed")
+    if n and not 0 <= labels.min() <= labels.max() < states.n_states:
+        raise InputError(f"labels must be in 0 .. {states.n_states - 1}; some are not")
+    return labels
 
 
 def whole_numbers(given: ArrayLike, kind: type[Any], name: str) -> NDArray[Any]:
-    """Whole numbers as a contiguous array of a type; InputError where one of them does not fit it."""
+    """[n] whole numbers as a contiguous array of a type; InputError where one of them does not fit it."""
     try:
         whole = np.asarray(given)
         with np.errstate(invalid="ignore"):
             array = np.ascontiguousarray(whole, kind)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be whole numbers of {kind.__name__}: {error}") from None
+    if whole.ndim != 1:
+        raise InputError(f"{name} must be a list of whole numbers, got an array of shape {whole.shape}")
     if whole.dtype != array.dtype and not np.array_equal(array, whole):
         raise InputError(f"{name} must be whole numbers that fit {kind.__name__}; some do not")
     return array

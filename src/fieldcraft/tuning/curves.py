@@ -59,10 +59,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _lines(found: Tuning, axis: str | None) -> dict[str, Line]:
-    """By the settings off the axis: places in the order of the axis."""
+    """One line for each combination of the settings that are not on the axis; its points in order."""
     lines: dict[str, Line] = {}
-    for place, row in enumerate(found.rows):
+    for number, row in enumerate(found.rows):
         others = {} if axis is None else {n: v for n, v in row.settings.items() if n != axis}
-        number = float(place if axis is None else row.settings[axis])
-        lines.setdefault(spelled(others), []).append((number, row))
+        x = float(number if axis is None else row.settings[axis])
+        lines.setdefault(spelled(others), []).append((x, row))
     return {name: sorted(line, key=lambda pair: pair[0]) for name, line in lines.items()}

@@ -4,8 +4,8 @@ A fork copies pages only when they are written to, so that entries of a bake-off
 the memory of each is measured from the same start. Where fork is not safe (other systems than Linux) the
 work is done in this process. The core keeps no threads between calls, so that forking between calls is safe.
 
-Protocol: the child sends ("told", x) any number of times, then ("done", x) or ("failed", text); any message
-to the child asks it to stop.
+Protocol: the child sends ("progress", x) any number of times, then ("done", x) or ("failed", text); any
+message to the child asks it to stop.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _listen(here: Any, process: Any, tell: Tell, stopped: Callable[[], bool]) ->
         except (EOFError, OSError):
             process.join()
             return "failed", f"its process ended with exit code {process.exitcode} (-9: out of memory?)"
-        if kind != "told":
+        if kind != "progress":
             return kind, content
         tell(content)
 
@@ -76,7 +76,7 @@ def _in_the_copy(work: Work, there: Any, here: Any) -> None:
     here.close()
     gc.freeze()  # existing objects are not visited again, and so not copied
     with suppress(OSError, KeyboardInterrupt):  # the parent has gone
-        there.send(_attempt(work, lambda x: there.send(("told", x)), there.poll))
+        there.send(_attempt(work, lambda x: there.send(("progress", x)), there.poll))
 
 
 def _attempt(work: Work, tell: Tell, stopped: Callable[[], bool]) -> tuple[str, Any]:

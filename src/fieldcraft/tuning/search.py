@@ -26,11 +26,13 @@ from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.training_settings import SharedDesign
 from fieldcraft.optimisers.loop import Interrupts, Outcome, Record
+from fieldcraft.pools.pool import Pool
 from fieldcraft.problems import check_weights
 from fieldcraft.tuning.ledger import Ledger
 from fieldcraft.tuning.methods import METHODS
 from fieldcraft.tuning.path import Path, restartable
 from fieldcraft.tuning.progress import TrialsProgress
+from fieldcraft.tuning.simplex import tune_pool
 from fieldcraft.tuning.space import ENCODES, Dimension, Settings, applied, make_space, plain, spelled
 from fieldcraft.tuning.trial import point_of
 from fieldcraft.tuning.tuned import Tried, Tuning
@@ -39,14 +41,14 @@ Floats = NDArray[np.float64]
 
 
 def tune(
-    crf: ChainCRF,
-    X: Any,
+    crf: ChainCRF | Pool,
+    X: Any = None,
     y: Any = None,
     *,
     X_dev: Any,
     y_dev: Any = None,
     over: Mapping[str, Any],
-    method: str = "grid",
+    method: str | None = None,
     points: int = 15,
     results: str | os.PathLike[str] | None = None,
     sample_weight: Any = None,
@@ -56,12 +58,12 @@ def tune(
     Parameters
     ----------
     crf : all other parameters; its ``metric`` is the score, ``random_state`` the seed, ``verbose`` shows
-        progress. It is not changed
-    X, y : sequences and label lists; or a labelled Corpus and no y
+        progress. It is not changed. Of an opinion pool the weights are searched, over={"weights": Simplex()}
+    X, y : sequences and label lists; or a labelled Corpus and no y. A trained pool needs none
     X_dev, y_dev : held-out data
     over : the searched parameters by name: a setting of the prior ("variance" or "prior__variance"), "prior",
         "templates", "min_count" …; each with Between(first, last) or a list of values
-    method : "grid", "golden" (one range) or "optuna"
+    method : "grid" (the default), "golden" (one range; the default for pools of two) or "optuna"
     points : values of each range of a grid; number of trainings for the other methods
     results : file of JSON lines, one per finished point; if it exists, the search continues from it
     sample_weight : [N] weight of each sequence
@@ -77,12 +79,16 @@ def tune(
     >>> [row.entry for row in result.rows], result.model.prior
     (['variance=0.1', 'variance=1', 'variance=10'], Gaussian(variance=0.1, mean=0.0))
     """
-    if method not in METHODS:
+    if method is not None and method not in METHODS:
         raise InputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
     if not isinstance(points, (int, np.integer)) or isinstance(points, bool) or points < 1:
         raise InputError(f"points is {points!r}; it must be a whole number, at least 1")
     if X_dev is None:
         raise InputError("X_dev is missing; a search needs held-out data to score on")
+    if isinstance(crf, Pool):
+        others = results if sample_weight is None else sample_weight
+        return tune_pool(crf, X, y, X_dev, y_dev, over, method, int(points), others)
+    method = method or "grid"
     space = make_space(crf, over)
     walk = METHODS[method](space, int(points), crf.random_state)
     search = Search(crf, space, (X, y), (X_dev, y_dev), sample_weight)

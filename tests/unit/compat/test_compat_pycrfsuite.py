@@ -15,6 +15,7 @@ import fieldcraft as fc
 from fieldcraft.compat.algorithms import ALGORITHMS
 from fieldcraft.compat.pycrfsuite import ItemSequence, Tagger, Trainer, TrainingLog
 from fieldcraft.errors import InputError, ModelFileError
+from unit.models.counting import Counts
 
 X = [
     [["w=the", "b"], ["w=dog", "b"], ["w=barks", "b"]],
@@ -270,3 +271,14 @@ def test_refusals_of_the_tagger(path: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="absent"):
         tagger.open(tmp_path / "absent")
     assert tagger.tag(X[0]) == Y[0]  # what was open stays open
+
+
+def test_a_sequence_is_scored_once_for_all_questions(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tagger = Tagger()
+    tagger.open(path)
+    counts = Counts(tagger.crf_, monkeypatch)
+    labels = tagger.tag(X[0])
+    assert tagger.tag() == labels
+    assert tagger.probability(labels) > tagger.probability(labels[::-1])
+    assert all(tagger.marginal(label, i) > 0.3 for i, label in enumerate(labels))
+    assert (counts.encoded, counts.scored, counts.computed) == (1, 1, 0)

@@ -144,6 +144,7 @@ def test_refusals(call, message):
         call()
 
 
+@pytest.mark.slow
 def test_conll_2003_is_iob1_but_for_two_labels(data_file):
     from fieldcraft import read
 

@@ -138,11 +138,11 @@ HOSTILE = [
 @pytest.mark.parametrize("ending", ["", "'.@-n't"])
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_long_runs_are_no_trap(unit, ending):
-    """A quarter of a second at most; in quadratic time it would be far more than the limit."""
-    text = unit * (30_000 // len(unit)) + ending
+    """A tenth of a second at most; in quadratic time it would be far more than the limit."""
+    text = unit * (12_000 // len(unit)) + ending
     begin = time.process_time()
     tokens = tokenize(text)
-    assert time.process_time() - begin < 2.0
+    assert time.process_time() - begin < 0.4
     assert all(text[token.start : token.end] == token.text for token in tokens)
 
 
@@ -224,7 +224,7 @@ def test_patterns_that_could_take_long_are_refused(pattern, text, tmp_path):
     write_arrays(tmp_path / "x.fc", header, arrays)
     with pytest.raises(ModelFileError, match=text):
         fc.load(tmp_path / "x.fc")
-    assert time.process_time() - begin < 2.0
+    assert time.process_time() - begin < 0.4
 
 
 @pytest.mark.parametrize("pattern", ["a" * 2000, "a{1000}", "a{1,1000}", r"a\{5000\}", "a{,}"])

@@ -8,7 +8,7 @@ import os
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fieldcraft as fc
@@ -52,17 +52,20 @@ def written(corpus, **options):
 AS_COLUMNS = {"columns": "a y b", "label": "y", "format": "columns", "docstart": "keep"}
 
 
+@settings(max_examples=40)
 @given(corpora(blanked, blanked))
 def test_columns_parted_by_blanks_come_back(corpus):
     assert fc.read(io.BytesIO(written(corpus)), separator="blank", **AS_COLUMNS) == corpus
 
 
+@settings(max_examples=40)
 @given(corpora(fields, last_fields))
 def test_columns_parted_by_tabs_come_back(corpus):
     data = io.BytesIO(written(corpus, separator="tab"))
     assert fc.read(data, separator="tab", **AS_COLUMNS) == corpus
 
 
+@settings(max_examples=40)
 @given(corpora(texts, texts, smallest=0))
 def test_json_lines_come_back(corpus):
     again = fc.read(io.BytesIO(written(corpus, format="jsonl")), label="y", format="jsonl")
@@ -70,6 +73,7 @@ def test_json_lines_come_back(corpus):
     assert again.fields == corpus.fields
 
 
+@settings(max_examples=40)
 @given(corpora(blanked, blanked))
 def test_conllu_comes_back(corpus):
     names = {"a": "form", "b": "feats"}
@@ -87,6 +91,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 tokens = st.tuples(labels, st.dictionaries(names, numbers, max_size=3))
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.lists(tokens, min_size=1, max_size=3), numbers), min_size=1))
 def test_attribute_files_come_back(drawn):
     sequences = [

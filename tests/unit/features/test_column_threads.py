@@ -129,13 +129,14 @@ def test_the_first_error_is_that_of_one_thread_and_leaves_no_trace(kind: str, at
 
     with pytest.raises(InputError) as standard:
         features().encode(broken(Name), grow=True)
+    X, few = broken(str), corpus(WORDS["ascii"])[:5]
     for n_threads in THREADS:
         encoder = features()
-        encoder.encode(corpus(WORDS["ascii"])[:5], grow=True)
+        encoder.encode(few, grow=True)
         before = state(encoder)
         for grow in (True, False):
             with pytest.raises(InputError) as caught:
-                encoder.encode(broken(str), grow=grow, n_threads=n_threads)
+                encoder.encode(X, grow=grow, n_threads=n_threads)
             assert str(caught.value) == str(standard.value)
         assert state(encoder) == before
     assert str(standard.value).startswith(f"sequence {at}")

@@ -184,10 +184,13 @@ def test_read_and_resolve(tmp_path):
         Templates.parse("word", format="mallet")
 
 
+PARTS = {f"entities-{part}" for part in "noag"}  # to be added to a set with label pairs
+
+
 @pytest.mark.parametrize("name", NAMED)
 def test_named_sets(name):
     named = Templates.named(name)
-    assert named.edge_bias
+    assert named.edge_bias == (name not in PARTS)
     assert len(set(named.names)) == len(named)
     assert Templates.parse(str(named)) == named
     assert ("pos" in named.columns) == (name not in ("simple", "tagging"))

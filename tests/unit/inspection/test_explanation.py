@@ -60,7 +60,8 @@ def test_any_label_can_be_contrasted(kind: str, label: str) -> None:
             assert (token.other == label) == (token.label != label)
             expected = oracle.difference(weights, tokens[i], labels, t, str(token.other))
             assert close(token.difference, expected)
-            assert crf.explain(sequence, token=t, label=label).tokens == (token,)
+            if t == i % len(labels):
+                assert crf.explain(sequence, token=t, label=label).tokens == (token,)
 
 
 @pytest.mark.parametrize("kind", KINDS)

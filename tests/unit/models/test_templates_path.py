@@ -10,7 +10,7 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft import LBFGS, ChainCRF
-from fieldcraft.features.named import NAMED
+from fieldcraft.features.named import GAZETTEERS, NAMED
 
 TEMPLATES = "word\nword[-1]\nlower(word)\nsuffix(word, 2)\nedge: bias\n"
 SENTENCES = [
@@ -71,8 +71,9 @@ def test_edge_templates_are_edge_features() -> None:
 
 
 def test_every_named_set_trains(tmp_path: Path) -> None:
+    lists = [fc.Gazetteer(name, ["cat", "The dog"]) for name in GAZETTEERS]
     for name in NAMED:
-        crf = ChainCRF(templates=name, optimiser=LBFGS(max_iterations=5), n_jobs=1)
+        crf = ChainCRF(templates=name, optimiser=LBFGS(max_iterations=5), gazetteers=lists, n_jobs=1)
         rows = [[{"word": w, "pos": "X", "chunk": "Y"} for w in words] for words in WORDS]
         crf.fit(rows, TAGS)
         path = tmp_path / f"{name}.fc"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from fieldcraft.design import Design
+from fieldcraft.errors import SequenceError
 from fieldcraft.labels import PartialLabels
 from fieldcraft.objectives import OBJECTIVES, Margin, SoftmaxMargin, resolve_objective
 from fieldcraft.optimisers import LBFGS
@@ -135,6 +137,23 @@ def test_threads_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch, allowed: in
     assert len(begun) == allowed
     assert value == expected[0]
     assert np.array_equal(gradient, expected[1])
+
+
+def test_scores_beyond_the_largest_number_name_the_sequence_in_any_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The core counts sequences within a block."""
+    monkeypatch.setattr(composed, "BLOCK", 10)
+    X, y = [[["a"]] * 6] * 3 + [[["b"]] * 6] + [[["a"]] * 6], [["L000"] * 6] * 5
+    design = design_of(X, y, N_LABELS)
+    problem = both(design)[1]
+    assert len(problem._blocks) == 5
+    b = design.index.attribute == 1
+    assert b.any()
+    with pytest.raises(SequenceError, match="^sequence 3: scores, or what they add up to") as raised:
+        slope(problem, np.where(b, 1.5e308, 0.0))
+    assert raised.value.sequence == 3
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
 def test_a_loss_that_is_not_finite_names_the_sequence() -> None:

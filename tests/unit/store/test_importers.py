@@ -104,11 +104,30 @@ def test_exported_templates(tmp_path: Path) -> None:
     assert tagger_of(tmp_path / "model").tag(items) == list(crf.predict(data[:1])[0])
 
 
+def space(sources: list[int], targets: list[int], label_of: list[int]) -> fc.StateSpace:
+    n = len(label_of)
+    return fc.StateSpace(n, sources, targets, [True] * n, [True] * n, label_of, names=("DET", "NOUN", "VERB"))  # type: ignore[arg-type]
+
+
+NO_RETURN = space([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2], [0, 1, 2])
+TWO_NOUNS = space([0, 0, 1, 2, 2, 3], [1, 2, 2, 1, 3, 3], [0, 1, 1, 2])
+
+
+@pytest.mark.parametrize("where", ["label", "attribute"])
+def test_names_that_crfsuite_would_cut_short_are_not_exported(where: str, tmp_path: Path) -> None:
+    label, attribute = ("D\0x", "a") if where == "label" else ("D", "a\0x")
+    crf = fc.ChainCRF().fit([[[attribute], ["b"]]], [[label, "N"]])
+    with pytest.raises(InputError, match=f"the {where} .*x00x' contains a 0"):
+        crf.export(tmp_path / "model")
+
+
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
         ({"edge_prefix": "w="}, "look at the input"),
         ({"hash_size": 50}, "hashed"),
+        ({"states": NO_RETURN}, "forbids transitions"),
+        ({"states": TWO_NOUNS, "objective": "marginal_likelihood"}, "states are not its labels"),
     ],
 )
 def test_what_crfsuite_cannot_express(settings: dict[str, Any], reason: str, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import struct
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import fieldcraft as fc
 from fieldcraft import LBFGS, ChainCRF, FieldcraftError
 from fieldcraft.errors import ModelFileError
 from fieldcraft.features.index import COLUMNS
+from fieldcraft.models import persistence
 from fieldcraft.store.files import read_arrays, write_arrays
 
 Y = [["D", "N"], ["D", "N", "V"], ["N"]]
@@ -149,6 +152,30 @@ def test_no_model_at_all(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match=r"x\.fc is not a fieldcraft file, or is damaged"):
         fc.load(path)
+
+
+@pytest.mark.parametrize("module", ["gzip", "bz2", "lzma", "zlib"])
+def test_a_compressed_model_says_so(module: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.fc"
+    fitted("free")[0].save(path)
+    content = import_module(module).compress(path.read_bytes())
+    path.write_bytes(content)
+    for source in (path, content):
+        with pytest.raises(
+            ModelFileError, match=r"is compressed \(\w+\), or is damaged; decompress it first"
+        ):
+            fc.load(source)
+
+
+def test_a_bundle_without_metadata_saves_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that are packed into one file often lack what importlib.metadata reads."""
+
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(persistence, "version", absent)
+    fitted("free")[0].save(tmp_path / "x.fc")
+    assert fc.load(tmp_path / "x.fc").provenance_["fieldcraft"] == "unknown"
 
 
 def test_a_foreign_safetensors_file(tmp_path: Path) -> None:

@@ -75,6 +75,46 @@ def draw(
     return X, y
 
 
+def draw_large(
+    rng: np.random.Generator,
+    n_labels: int,
+    lengths: ArrayLike,
+    *,
+    n_names: int = 12,
+    per_token: int = 4,
+    values: bool = False,
+    edges: bool = False,
+) -> tuple[list[Any], list[list[str]]]:
+    """As ``draw``, other numbers, in a tenth of its time: for thousands of tokens."""
+    prefixes = ["n/", EDGE] if edges else ["n/"]
+    names = np.array([[f"{prefix}{i}" for i in range(n_names)] for prefix in prefixes], object)
+    popularity = 1.0 / np.arange(1, n_names + 1)
+    sizes = [int(length) for length in np.asarray(lengths).tolist()]
+    ends = np.cumsum(rng.integers(per_token + 1, size=sum(sizes)))  # of the attributes of each token
+    assert len(ends)
+    ids = rng.choice(n_names, size=ends[-1], p=popularity / popularity.sum())
+    chosen = names[rng.integers(len(prefixes), size=len(ids)), ids].tolist()
+    numbers = rng.normal(size=len(ids)).tolist() if values else None
+    X: list[Any] = []
+    y: list[list[str]] = []
+    labels = _leaning(rng, n_labels, ids, ends)
+    bounds, t = [0, *ends.tolist()], 0
+    for size in sizes:
+        spans = [slice(a, b) for a, b in zip(bounds[t : t + size], bounds[t + 1 : t + size + 1])]
+        X.append([dict(zip(chosen[at], numbers[at])) if numbers else chosen[at] for at in spans])
+        y.append(labels[t : t + size])
+        t += size
+    return X, y
+
+
+def _leaning(rng: np.random.Generator, n_labels: int, ids: NDArray[Any], ends: NDArray[Any]) -> list[str]:
+    """A label for each token: in six of ten cases that of its first attribute, else any."""
+    firsts = np.append(ids, 0)[np.concatenate([[0], ends[:-1]])]
+    leans = (np.diff(ends, prepend=0) > 0) & (rng.random(len(ends)) < 0.6)
+    numbers = np.where(leans, firsts % n_labels, rng.integers(n_labels, size=len(ends)))
+    return [f"L{k:03d}" for k in numbers.tolist()]
+
+
 def design_of(
     X: list[Any],
     y: list[list[str]],

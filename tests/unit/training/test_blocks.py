@@ -10,7 +10,7 @@ import pytest
 from fieldcraft import _core
 from fieldcraft.design import Design, native_columns, native_tokens
 from fieldcraft.problems import crew
-from unit.training.corpora import Floats, design_of, draw, fused, plain, same
+from unit.training.corpora import Floats, design_of, draw, draw_large, fused, plain, same
 from unit.training.test_fused import agree, functional
 
 
@@ -59,7 +59,7 @@ def test_columns_that_are_equal_or_nearly_so(n_labels: int, min_count: int, *, v
 @pytest.mark.parametrize("edges", [False, True])
 def test_a_sequence_longer_than_sixteen_bits_count(*, edges: bool) -> None:
     rng = np.random.default_rng(3)
-    X, y = draw(rng, 3, [70_000, 5], n_names=9, per_token=2, edges=edges)
+    X, y = draw_large(rng, 3, [66_000, 5], n_names=9, per_token=1, edges=edges)
     design = design_of(X, y, 3, edges=edges)
     weights = rng.normal(size=len(design.index))
     expected = functional(design, 3, weights)
@@ -68,7 +68,7 @@ def test_a_sequence_longer_than_sixteen_bits_count(*, edges: bool) -> None:
 
 def test_threads_share_many_blocks_to_the_last_bit() -> None:
     rng = np.random.default_rng(4)
-    X, y = draw(rng, 5, rng.integers(0, 60, size=1500), n_names=3000, per_token=8)
+    X, y = draw_large(rng, 5, rng.integers(0, 60, size=1500), n_names=3000, per_token=4)
     design = design_of(X, y, 5)
     weights = rng.normal(size=len(design.index))
     once = fused(design, 5, weights)

@@ -14,7 +14,7 @@ from fieldcraft.objectives import Likelihood
 from fieldcraft.optimisers.dual_ascent import EXACT_EVERY, OUTER, DualAscentRun
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.problems import ChainProblem
-from unit.training.corpora import chain_of, design_of, draw, problem_for
+from unit.training.corpora import chain_of, design_of, draw, draw_large, problem_for
 from unit.training.margin_cases import STATES, Case, Floats, case, implied, programme
 
 CASES = ("plain", "valued", "everything", "edges")
@@ -63,13 +63,21 @@ def shown(run: Any, name: str) -> Any:
 
 
 def stored(given: Case, run: Any) -> tuple[Floats, Floats]:
-    """[tokens, S] and [N, S, S] marginals; what is stored are differences to gold, in padded rows."""
+    """[tokens, S] and [N, S, S] marginals; what is stored are differences to gold, in padded rows.
+
+    Of the label pairs only those with a weight are stored; the others have no meaning here.
+    """
     gold, offsets = given.design.gold, given.design.encoded.offsets
     node = (
         np.asarray(shown(run, "node"), np.float64).reshape(len(gold), -1)[:, :STATES] + np.eye(STATES)[gold]
     )
-    pairs = np.asarray(shown(run, "pairs"), np.float64).reshape(len(offsets) - 1, STATES, -1)[:, :, :STATES]
-    pairs = pairs.copy()
+    index = given.design.index
+    cells = sorted({(index.previous[f], index.label[f]) for f in np.flatnonzero(index.attribute < 0)})
+    rows = np.asarray(shown(run, "pairs"), np.float64).reshape(len(offsets) - 1, -1)
+    assert not np.any(rows[:, len(cells) :])
+    pairs = np.zeros((len(offsets) - 1, STATES, STATES))
+    for k, cell in enumerate(cells):
+        pairs[:, cell[0], cell[1]] = rows[:, k]
     for i, (begin, end) in enumerate(zip(offsets[:-1], offsets[1:])):
         np.add.at(pairs[i], (gold[begin : max(begin, end - 1)], gold[begin + 1 : end]), 1.0)
     return node, pairs
@@ -201,7 +209,7 @@ def test_what_a_record_shows_is_exact_from_time_to_time() -> None:
 @pytest.mark.parametrize("edges", [False, True], ids=["nodes", "edges"])
 def test_threads_do_not_change_a_bit(*, edges: bool) -> None:
     rng = np.random.default_rng(3)
-    X, y = draw(rng, STATES, rng.integers(0, 60, 700), n_names=200, values=True, edges=edges)
+    X, y = draw_large(rng, STATES, rng.integers(0, 60, 700), n_names=200, values=True, edges=edges)
     given = Case(design_of(X, y, STATES, edges=edges), {}, Gaussian(variance=0.5))
     runs = [begun(given, n_jobs=jobs) for jobs in (1, 2, 3, 7)]
     for _ in range(3 * OUTER):
@@ -236,10 +244,11 @@ def test_from_weights_of_no_marginals_it_is_l_bfgs() -> None:
 
 
 def test_a_warm_start_stays_at_the_optimum() -> None:
+    """It begins where the first training ended, at most its gap above the optimum."""
     X, y = draw(np.random.default_rng(0), STATES, [4, 3, 5, 6], n_names=6)
     crf = ChainCRF(prior=Gaussian(variance=0.5), optimiser=PATIENT, warm_start=True).fit(X, y)
     before = crf.objective_value_
-    assert crf.fit(X, y).objective_value_ == pytest.approx(before, rel=1e-8)
+    assert before * (1 - PATIENT.gap) <= crf.fit(X, y).objective_value_ <= before * (1 + 1e-12)
 
 
 def test_memory_is_stated_beforehand_and_refused_beyond_the_budget() -> None:

@@ -21,8 +21,11 @@ from unit.training.margin_cases import STATES
 def test_an_iteration_limit_is_reported() -> None:
     X, y = draw(np.random.default_rng(0), STATES, [4, 3, 5, 6], n_names=6)
     crf = ChainCRF(prior=Gaussian(), optimiser=DualAscent(max_iterations=3))
-    with pytest.warns(TrainingWarning, match=r"stopped after 3 iterations, .* raise max_iterations"):
+    with pytest.warns(
+        TrainingWarning, match=r"stopped after 3 iterations, .* raise max_iterations"
+    ) as warned:
         crf.fit(X, y)
+    assert warned[0].filename == __file__
     assert (crf.converged_, crf.stop_reason_) == (False, "maximum number of iterations")
     assert crf.training_log_[-1].exact
     assert math.isfinite(crf.objective_value_)

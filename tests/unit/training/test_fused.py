@@ -15,7 +15,18 @@ from fieldcraft.objectives import Likelihood
 from fieldcraft.potentials import ChainWeights
 from fieldcraft.structures.states import StateSpace
 from oracles import chain as oracle
-from unit.training.corpora import Floats, Loss, adjoint, design_of, draw, fused, plain, potentials, same
+from unit.training.corpora import (
+    Floats,
+    Loss,
+    adjoint,
+    design_of,
+    draw,
+    draw_large,
+    fused,
+    plain,
+    potentials,
+    same,
+)
 
 
 def functional(
@@ -86,7 +97,7 @@ def test_several_rounds(*, edges: bool) -> None:
     n_labels = 20
     lengths = rng.integers(0, 40, size=400)
     assert lengths.sum() * n_labels * 8 > 2**20
-    X, y = draw(rng, n_labels, lengths, n_names=15, per_token=3, edges=edges)
+    X, y = draw_large(rng, n_labels, lengths, n_names=15, per_token=3, edges=edges)
     design = design_of(X, y, n_labels, edges=edges)
     weights = rng.normal(size=len(design.index))
     costs = weigh(rng, len(lengths))

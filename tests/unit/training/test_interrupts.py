@@ -25,7 +25,9 @@ from unit.training.corpora import draw
 pytestmark = pytest.mark.alone
 TESTS = str(Path(__file__).resolve().parents[2])
 HEAD = f"""
-import sys; sys.path.insert(0, {TESTS!r}); import conftest
+import os, sys; sys.path.insert(0, {TESTS!r})
+if os.environ.get("FIELDCRAFT_CORE"):
+    import conftest
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born deaf to it
 import time

@@ -104,6 +104,15 @@ def test_no_training_claims_to_have_converged_above_its_start(optimiser: Any) ->
         assert failures
 
 
+@pytest.mark.parametrize("scale", [1e3, 1e5, 1e6, 1e12])
+def test_the_gap_of_dual_ascent_is_a_bound(scale: float) -> None:
+    """Its estimates are differences of huge numbers here; what ends training is what was evaluated."""
+    crf, least = fitted(scale, "dual_ascent"), fitted(scale, EXACT).objective_value_
+    assert crf.converged_
+    assert crf.objective_value_ == pytest.approx(least, rel=2e-5)
+    assert all(record.objective > 0.0 for record in crf.training_log_)
+
+
 def test_resumed_bit_for_bit(tmp_path: Any) -> None:
     X, y = corpus(1e6)
     settings = fc.LBFGS(max_iterations=12, tolerance=0.0, objective_tolerance=-1.0)

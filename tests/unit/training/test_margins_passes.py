@@ -8,7 +8,7 @@ import pytest
 from fieldcraft import _core
 from fieldcraft.optimisers.frank_wolfe import FrankWolfe
 from fieldcraft.priors import Gaussian
-from unit.training.corpora import design_of, draw
+from unit.training.corpora import design_of, draw, draw_large
 from unit.training.margin_cases import METHODS, STATES, Case, begun, case, implied
 
 NATIVE = [name for name in METHODS if name != "one slack"]
@@ -42,10 +42,10 @@ def test_no_line_search_lowers_the_dual(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_do_not_change_a_bit(method: str) -> None:
     rng = np.random.default_rng(3)
-    X, y = draw(rng, STATES, rng.integers(0, 60, 700), n_names=200, values=True)
+    X, y = draw_large(rng, STATES, rng.integers(0, 60, 350), n_names=200, values=True)
     given = Case(design_of(X, y, STATES), {}, Gaussian(variance=0.5))
     runs = [begun(METHODS[method], given, n_jobs=jobs) for jobs in (1, 2, 3)]
-    for _ in range(4):
+    for _ in range(3):
         for run in runs:
             run.step()
         for other in runs[1:]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import NoPrior
 from fieldcraft.problems import ChainProblem
 from fieldcraft.structures.states import StateSpace
-from unit.training.corpora import Floats, Loss, adjoint, chain_of, design_of, draw, same
+from unit.training.corpora import Floats, Loss, adjoint, chain_of, design_of, draw, draw_large, same
 
 NAMES = sorted(OBJECTIVES)
 KINDS = [
@@ -28,14 +29,20 @@ KINDS = [
 LENGTHS = [3, 0, 1, 9, 2, 1, 17, 4]
 
 
+@cache
+def drawn(n_labels: int, lengths: tuple[int, ...], values: bool = False, edges: bool = False) -> Design:
+    make = draw_large if sum(lengths) > 1000 else draw
+    X, y = make(np.random.default_rng(n_labels), n_labels, lengths, values=values, edges=edges)
+    return design_of(X, y, n_labels, features="all", edges=edges)
+
+
 class Case:
     """A drawn corpus with everything that an objective may ask for."""
 
     def __init__(self, name: str, n_labels: int, kind: dict[str, bool], lengths: list[int] = LENGTHS) -> None:
-        rng = np.random.default_rng(n_labels)
-        X, y = draw(rng, n_labels, lengths, **kind)
+        rng = np.random.default_rng([n_labels, 1])
         self.n_labels = n_labels
-        self.design: Design = design_of(X, y, n_labels, features="all", edges=kind.get("edges", False))
+        self.design = drawn(n_labels, tuple(lengths), **kind)
         self.cost = rng.gamma(2.0, size=(n_labels, n_labels)) * (1 - np.eye(n_labels))
         self.objective: Any = (
             {"margin": Margin, "softmax_margin": SoftmaxMargin}[name](cost=self.cost)

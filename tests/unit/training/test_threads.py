@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fieldcraft import LBFGS, OWLQN, ChainCRF, Gaussian, Laplacian
-from unit.training.corpora import EDGE, design_of, draw, fused
+from unit.training.corpora import EDGE, design_of, draw, draw_large, fused
 from unit.training.test_snapshots import DUAL, OPTIMISERS, PRIORS, STOCHASTIC
 
 THREADS = [2, 3, 7, 16]
@@ -22,14 +22,14 @@ def large() -> tuple[list[Any], list[list[str]]]:
     rng = np.random.default_rng(0)
     lengths = rng.integers(0, 40, size=1150)
     assert lengths.sum() > 20_000
-    return draw(rng, 9, lengths, n_names=300, per_token=5)
+    return draw_large(rng, 9, lengths, n_names=300, per_token=5)
 
 
 @pytest.mark.parametrize("kind", [{}, {"values": True}, {"edges": True}], ids=["plain", "values", "edges"])
 def test_evaluations(kind: dict[str, bool]) -> None:
     rng = np.random.default_rng(1)
     edges = kind.get("edges", False)
-    X, y = draw(rng, 9, rng.integers(0, 60, size=900), n_names=200, **kind)
+    X, y = draw_large(rng, 9, rng.integers(0, 60, size=900), n_names=200, **kind)
     design = design_of(X, y, 9, edges=edges)
     weights = rng.normal(size=len(design.index))
     costs = rng.gamma(2.0, size=len(X))

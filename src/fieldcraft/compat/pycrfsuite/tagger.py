@@ -88,12 +88,15 @@ class Tagger:
         self.scored(xseq)
 
     def scored(self, xseq: Iterable[Any] | None = None) -> Scored:
-        """All predictions for a sequence, which becomes the current one; without it, for the current one."""
+        """All predictions for a sequence, which becomes the current one; without it, for the current one.
+
+        It is scored once, for all questions that are asked about it.
+        """
         crf, current = self.crf_, self._current
         if xseq is None and current is not None:
             return current
         items = [] if xseq is None else list_of_items(xseq)
-        read, _ = with_plain_items(crf._scored, [items])  # scored when it is asked for
+        read, _ = with_plain_items(crf.scored, [items])
         self._current = read
         return read
 

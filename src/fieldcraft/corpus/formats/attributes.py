@@ -68,13 +68,13 @@ def _sequence(block: Block, job: ReadJob) -> Sequence:
 def _token(fields: list[str], number: int, job: ReadJob) -> dict[str, float]:
     token: dict[str, float] = {}
     for field in fields:
-        name, value = (field, 1.0) if ":" not in field else _parted(field, number, job)
+        name, value = (field, 1.0) if ":" not in field else _split(field, number, job)
         name = _unescape(name)
         token[name] = token.get(name, 0.0) + value
     return token
 
 
-def _parted(field: str, number: int, job: ReadJob) -> tuple[str, float]:
+def _split(field: str, number: int, job: ReadJob) -> tuple[str, float]:
     match = _PART.fullmatch(field)
     assert match is not None  # the pattern matches every string
     name, value = match.groups()
@@ -88,7 +88,7 @@ def _parted(field: str, number: int, job: ReadJob) -> tuple[str, float]:
 
 
 def _weight(field: str, number: int, job: ReadJob) -> float:
-    name, value = _parted(field, number, job)
+    name, value = _split(field, number, job)
     if name != "@weight":
         raise job.source.error(number, f"declaration {name!r} is unknown; only @weight is")
     return value

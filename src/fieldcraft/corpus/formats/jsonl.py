@@ -23,7 +23,7 @@ ATTRIBUTES = "attributes"
 
 
 def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
-    """One sequence per line; blank lines are passed over."""
+    """One sequence per line; blank lines are skipped."""
     for number, line in enumerate(chain.from_iterable(batches), 1):
         if not line.strip():
             continue

@@ -14,7 +14,7 @@ from fieldcraft.errors import FieldcraftError, ModelFileError
 from fieldcraft.store.files import name_of
 from fieldcraft.store.importers.imported import Imported
 
-__all__ = ["Imported", "is_model", "read_foreign"]
+__all__ = ["Imported", "is_model", "read_foreign", "toolkit_of"]
 
 DAMAGE = (KeyError, ValueError, TypeError, IndexError, OverflowError, struct.error)
 HEAD = 64  # bytes that are enough to recognise a model
@@ -83,6 +83,12 @@ def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file has a model, of fieldcraft or of another toolkit, judged by its first bytes."""
     head = _head(path)
     return _is_own(head) or _module_of(head) is not None
+
+
+def toolkit_of(source: str | os.PathLike[str] | bytes) -> str | None:
+    """The name of the toolkit that wrote a model, judged by its first bytes; None if it is not known."""
+    module = _module_of(_head(source))
+    return None if module is None else TOOLKITS[module]
 
 
 def _head(source: str | os.PathLike[str] | bytes) -> bytes:

@@ -1,0 +1,73 @@
+"""Options and output that the commands of pools share."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+from fieldcraft.cli.options import panel
+from fieldcraft.errors import InputError
+
+in_pool = panel("The pool")
+
+Weights = Annotated[
+    str,
+    in_pool(
+        help="Of the members: uniform, likelihood, held-out (on --dev), or numbers that sum to one: 0.6,0.4."
+    ),
+]
+Linear = Annotated[
+    bool,
+    in_pool("--linear", help="Average probabilities (a mixture) instead of their logarithms (one model)."),
+]
+Per = Annotated[str, in_pool(metavar="sequence|position", help="Pool whole labellings, or each position.")]
+Product = Annotated[
+    bool, in_pool("--product", help="Product of experts: weights of 1, trained by the product's likelihood.")
+]
+
+
+def read_weights(text: str) -> Any:
+    """The parameter ``weights`` of a pool.
+
+    >>> read_weights("held-out"), read_weights("0.6,0.4")
+    ('held_out', [0.6, 0.4])
+    """
+    if text[:1].isalpha():
+        return text.replace("-", "_")
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--weights {text}: write uniform, likelihood, held-out, or numbers: 0.6,0.4"
+        ) from None
+
+
+def make_pool(members: Any, *, linear: bool, product: bool, **settings: Any) -> Any:
+    """A pool, not trained yet."""
+    from fieldcraft.pools.linear import LinearOpinionPool
+    from fieldcraft.pools.logarithmic import LogOpinionPool
+
+    if not linear:
+        return LogOpinionPool(members, product=product, **settings)
+    if product:
+        raise InputError("--product multiplies the members, --linear averages them; choose one")
+    return LinearOpinionPool(members, **settings)
+
+
+def load_pool(path: str, jobs: int | None) -> Any:
+    """A pool from its file."""
+    from fieldcraft.cli.loading import load_model
+    from fieldcraft.pools.pool import Pool
+
+    model = load_model(path, jobs)
+    if not isinstance(model, Pool):
+        raise InputError(f"{path} is one model, no pool; `fieldcraft pool combine` or `pool train` makes one")
+    return model
+
+
+def say_saved(pool: Any, path: str, *, quiet: bool) -> None:
+    """Print where the pool went, and the weights of its members."""
+    if quiet:
+        return
+    listed = (f"{name} {weight:.4g}" for name, weight in zip(pool.member_names_, pool.pool_weights_))
+    print(f"wrote {path}: {len(pool.member_names_)} members: {', '.join(listed)}", file=sys.stderr)

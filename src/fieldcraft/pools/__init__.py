@@ -1,0 +1,1 @@
+"""Opinion pools: several models as one."""
