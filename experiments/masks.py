@@ -63,9 +63,7 @@ def _expert(family: str, name: str, data: SharedDesign, labels: list[str]) -> Ma
     made = {expert.name: expert for expert in EXPERTS[family](ChainCRF(random_state=0), labels)}
     if name not in made:
         raise ValueError(f"{family} has the experts {', '.join(made)}, not {name!r}")
-    encoder = data.encoder
-    view = View(data.design.index, labels, list(encoder.templates), encoder.attribute_text)
-    mask = made[name].mask(view)
+    mask = made[name].mask(View(data.design.index, labels, data.encoder, data.design))
     assert mask is not None
     return mask
 

@@ -3,8 +3,10 @@
 //   CANARY(NAME, value)            value * (1 + 1e-6)   when NAME is active, else value
 //   CANARY_BY(NAME, value, factor) value * factor       where 1e-6 is within the sampling error
 //   CANARY_ELSEWHERE(NAME, value)  value * (1 + 1e-6)   on threads other than the one that loaded the core
+//   CANARY_HEAD_START(NAME)        a thread that shares its work first waits until others have begun, which
+//                                  on a busy machine they would not before it is done
 //
-// In the ordinary build all are `value` and leave no instruction behind. In the second build
+// In the ordinary build all are `value`, or nothing, and leave no instruction behind. In the second build
 // (cmake -DFIELDCRAFT_CANARY=RUNTIME, done by tests/laws/test_canary.py) a name is active when the
 // environment variable FIELDCRAFT_CANARY is NAME; it is read once per use. One build thus serves every name.
 //
@@ -16,6 +18,7 @@
 
 #ifdef FIELDCRAFT_CANARY_RUNTIME
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -56,11 +59,14 @@ template <class Value>
       }(),                                                            \
       (value), (factor))
 #define CANARY_ELSEWHERE(name, value) CANARY_BY(name, value, ::fieldcraft::canary::elsewhere())
+#define CANARY_HEAD_START(name) \
+  if (::fieldcraft::canary::sings(#name)) std::this_thread::sleep_for(std::chrono::milliseconds(2))
 
 #else
 
 #define CANARY_BY(name, value, factor) (value)
 #define CANARY_ELSEWHERE(name, value) (value)
+#define CANARY_HEAD_START(name) static_cast<void>(0)
 
 #endif
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "canary.hpp"
+
 #ifndef _WIN32
 #include <unistd.h>
 #endif
@@ -78,6 +80,7 @@ void Crew::begin(int n_threads, Job job, const void* work) {
   inside_.store(0, std::memory_order_release);
   calls_.fetch_add(1, std::memory_order_seq_cst);
   calls_.notify_all();
+  CANARY_HEAD_START(THREADS);
 }
 
 void Crew::end(void (*waiting)(const void*), const void* of) {

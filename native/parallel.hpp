@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "canary.hpp"
 #include "crew.hpp"
 #include "interruption.hpp"
 
@@ -216,6 +217,7 @@ void for_each_task(int n_threads, size_t n_tasks, const Task& task, Watch* watch
       failures.guard(thread, [&] { work(thread); });
       ended.add();
     });
+    CANARY_HEAD_START(THREADS);
     failures.guard(0, [&] { work(0); });
     if (watch != nullptr) failures.guard(0, [&] { ended.wait_for(had - 1, *watch); });
   }

@@ -146,7 +146,7 @@ def test_a_fault_in_any_kernel_turns_a_test_red(core: Path) -> None:
         problems = list(pool.map(lambda name: unnoticed(core, name), CANARIES))
     assert "".join(problems) == ""
     blind = THREADS
-    for _ in range(3):  # on a busy machine the first thread may do all the work
+    for _ in range(3):  # on a busy machine the first thread may do all the work in spite of the head start
         blind = passed(run(core, "THREADS", blind, "-v", "-v", "--tb=no")) if blind else []
     assert blind == [], "threads that disagree go unnoticed by these tests"
 
