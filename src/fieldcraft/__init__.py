@@ -15,6 +15,8 @@ _NAMES = {
     "fieldcraft.models.persistence": "load",
     "fieldcraft.pools.logarithmic": "LogOpinionPool",
     "fieldcraft.pools.linear": "LinearOpinionPool",
+    "fieldcraft.pools.cooperative": "CooperativePool CooperativeRecord",
+    "fieldcraft.pools.ambiguity_penalties": "PreferredDiversity",
     "fieldcraft.pools.expert": "Expert",
     "fieldcraft.pools.diversity": "Diversity diversity",
     "fieldcraft.pools.cross_validation": "CrossValidationEnsemble cross_validation_ensemble",
@@ -105,6 +107,11 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
         VotedPerceptron as VotedPerceptron,
     )
     from fieldcraft.pools import discriminative as discriminative, experts as experts
+    from fieldcraft.pools.ambiguity_penalties import PreferredDiversity as PreferredDiversity
+    from fieldcraft.pools.cooperative import (
+        CooperativePool as CooperativePool,
+        CooperativeRecord as CooperativeRecord,
+    )
     from fieldcraft.pools.cross_validation import (
         CrossValidationEnsemble as CrossValidationEnsemble,
         cross_validation_ensemble as cross_validation_ensemble,

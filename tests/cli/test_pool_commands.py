@@ -46,6 +46,7 @@ def test_a_pool_is_a_model(pool: Path, corpora: Path) -> None:
         (["--experts", "label", "--max-iterations", "3"], ("full", "LOC", "PER", "O")),
         (["--experts", "simple", "--product"], ("full", "simple")),
         (["--experts", "random:2", "--linear"], ("full", "random1", "random2")),
+        (["--experts", "simple", "--cooperative", "--gamma", "0.2", "--no-prime"], ("full", "simple")),
         (["--experts", "simple", "--per", "position", "--weights", "likelihood"], ("full", "simple")),
         (["--experts", "simple", "--weights", "0.25,0.75"], ("full", "simple")),
     ],
@@ -110,6 +111,7 @@ def test_bad_options(corpora: Path, tmp_path: Path) -> None:
         (["--experts", "random"], "random:K"),
         (["--weights", "held-out"], "pass X_dev"),
         (["--per", "token"], "sequence, position"),
+        (["--cooperative", "--linear"], "leave out --linear"),
     ]:
         refused(run("pool", "train", train, *SMALL, *options, "-o", path, check=1), message)
     assert not path.exists()

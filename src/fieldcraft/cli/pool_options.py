@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fieldcraft.cli.options import panel
 from fieldcraft.errors import InputError
 
 in_pool = panel("The pool")
+in_cooperation = panel("Training together")
 
 Weights = Annotated[
     str,
@@ -42,11 +44,62 @@ def read_weights(text: str) -> Any:
         ) from None
 
 
-def make_pool(members: Any, *, linear: bool, product: bool, **settings: Any) -> Any:
+@dataclass
+class Cooperation:
+    """Training of the members together."""
+
+    cooperative: Annotated[
+        bool,
+        in_cooperation("--cooperative", help="Train the members together, with a penalty on being alike."),
+    ] = False
+    gamma: Annotated[float, in_cooperation(min=0.0, help="How much diversity counts.")] = 1.0
+    penalty: Annotated[
+        str, in_cooperation(metavar="inverse|inverse-square", help="On the ambiguity A: 1 / A or 1 / A^2.")
+    ] = "inverse"
+    weighted: Annotated[
+        bool, in_cooperation("--weighted", help="Count members' likelihoods with their weights.")
+    ] = False
+    train_weights: Annotated[
+        bool, in_cooperation("--train-weights", help="Train the members' weights, too.")
+    ] = False
+    prime: Annotated[
+        bool,
+        in_cooperation("--prime/--no-prime", help="Train members by themselves first, or start at random."),
+    ] = True
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters of a CooperativePool."""
+        return {
+            "gamma": self.gamma,
+            "penalty": self.penalty.replace("-", "_"),
+            "weighted": self.weighted,
+            "train_weights": self.train_weights,
+            "prime": self.prime,
+        }
+
+
+def make_pool(
+    members: Any,
+    *,
+    linear: bool,
+    product: bool,
+    per: str,
+    cooperation: Cooperation | None = None,
+    **settings: Any,
+) -> Any:
     """A pool, not trained yet."""
+    from fieldcraft.pools.cooperative import CooperativePool
     from fieldcraft.pools.linear import LinearOpinionPool
     from fieldcraft.pools.logarithmic import LogOpinionPool
 
+    if cooperation is not None and cooperation.cooperative:
+        if linear or product or per != "sequence":
+            raise InputError(
+                "--cooperative trains a logarithmic pool of whole labellings; leave out --linear, --product "
+                "and --per position"
+            )
+        return CooperativePool(members, **cooperation.settings(), **settings)
+    settings["per"] = per
     if not linear:
         return LogOpinionPool(members, product=product, **settings)
     if product:

@@ -8,29 +8,33 @@ from typing import Annotated
 import typer
 
 from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading
-from fieldcraft.cli.pool_options import Linear, Per, Product, Weights, in_pool
+from fieldcraft.cli.pool_options import Cooperation, Linear, Per, Product, Weights, in_pool
 from fieldcraft.cli.train import Keeps, Learns, Looks, Stops, in_file, in_stopping
 
 EXAMPLES = [
     "fieldcraft pool train train.conll --templates 'c0[-1..1]' --prior none -o pool.fc",
     "fieldcraft pool train train.conll --templates c0 --experts bagged:3 -o bags.fc",
     "fieldcraft pool train train.conll --dev dev.conll --columns word,pos,ner -o dev.fc",
+    "fieldcraft pool train train.conll --templates 'c0[-1..1]' --cooperative --gamma 0.1 -o both.fc",
 ]
 
 
 @dataclass
 class Ends:
-    """When the training of a member stops."""
+    """When a training stops: that of a member, or of all together."""
 
     max_iterations: Annotated[
         int | None,
-        in_stopping("--max-iterations", "--epochs", min=0, help="Stop a member after so many iterations."),
+        in_stopping(
+            "--max-iterations", "--epochs", min=0, help="Stop each training after so many iterations."
+        ),
     ] = None
     patience: Annotated[
-        int | None, in_stopping(min=1, help="Stop a member after so many --dev scores without a better one.")
+        int | None,
+        in_stopping(min=1, help="Stop a training after so many --dev scores without a better one."),
     ] = None
     keep_best: Annotated[
-        bool, in_stopping("--keep-best", help="Members of the iteration with the best --dev score.")
+        bool, in_stopping("--keep-best", help="Keep the iteration with the best --dev score.")
     ] = False
     score_every: Annotated[
         int | None, in_stopping(metavar="K", min=1, help="Score --dev every K iterations.")
@@ -59,6 +63,7 @@ def train(
     parallel: Annotated[
         bool, in_pool("--parallel", help="Train the members in --jobs processes (needs joblib).")
     ] = False,
+    cooperation: Cooperation,
     reading: Reading,
     looks: Looks,
     learns: Learns,
@@ -86,8 +91,10 @@ def train(
     stops = Stops(max_iterations=ends.max_iterations)
     crf = make_model(looks, learns, stops, partial=False, **settings)
     members = by_name(crf, experts)
-    chosen = {"weights": read_weights(weights), "per": per, **settings}
+    chosen = {"weights": read_weights(weights), "per": per, "cooperation": cooperation, **settings}
     pool = make_pool(members, linear=linear, product=product, **chosen)
+    if cooperation.cooperative:
+        pool.set_params(max_iterations=ends.max_iterations)
     report = Report(quiet=quiet)
     corpus, held_out, source = read_labelled(files, dev, reading.arguments(), {})
     report.corpora(corpus, held_out)

@@ -34,6 +34,7 @@ class Progress:
             parts.append(f"held-out {record.held_out:.4f}")
         if record.active is not None:
             parts.append(f"active {record.active}")
+        parts += record.details()
         left = (self.max_iterations - record.iteration) * record.seconds / record.iteration
         parts.append(f"{record.seconds:.1f} s, at most {left:.0f} s left")
         return "  ".join(parts)

@@ -43,6 +43,10 @@ class Record:
     weight_norm: float | None = None
     exact: bool = True
 
+    def details(self) -> list[str]:
+        """What else the progress line shows."""
+        return []
+
 
 @dataclass
 class Control:

@@ -7,8 +7,6 @@ likelihood's loss of w plus the penalty of each expert; its gradient in w_i is t
 features. For chains one forward-backward computes it exactly. Without priors the product is one chain with
 the features of all experts; how a weight divides among experts that share it is then arbitrary, and
 training divides it evenly.
-
-Layout: the variables are w_1, w_2 …, one after the other.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.models.chain import ChainCRF
@@ -29,15 +26,12 @@ from fieldcraft.models.training_settings import Trained
 from fieldcraft.objectives import Likelihood
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.pools.expert import Expert
+from fieldcraft.pools.joint import Floats, Joint, Rows
 from fieldcraft.priors import Prior, resolve_prior
 from fieldcraft.problems import build, crew
-from fieldcraft.problems.protocols import Gradient, Pair
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 
-class Product(Gradient):
+class Product(Joint):
     """The training problem of a product.
 
     Parameters
@@ -48,45 +42,22 @@ class Product(Gradient):
     """
 
     def __init__(self, whole: Any, rows: Sequence[Rows], priors: Sequence[Prior]) -> None:
-        self.whole, self.rows, self.n_jobs = whole, rows, whole.n_jobs
-        sizes = [len(own) for own in rows]
-        bounds = np.cumsum([0, *sizes])
-        self.slices = [slice(a, b) for a, b in zip(bounds, bounds[1:])]
-        self.n_variables = int(bounds[-1])
-        self.mask = None
-        self.l1 = _joined([prior.l1_part(n) for prior, n in zip(priors, sizes)], sizes, (0.0, 0.0))
-        limits = [prior.bounds_part(n) for prior, n in zip(priors, sizes)]
-        self.bounds = _joined(limits, sizes, (-np.inf, np.inf))
-        parts = [prior.quadratic_part(n) for prior, n in zip(priors, sizes)]
-        self.quadratic = _joined(parts, sizes, (0.0, 0.0))
-        self._smooth = [prior.smooth_part(n) for prior, n in zip(priors, sizes)]
+        super().__init__(whole.n_variables, rows, priors, whole.n_jobs)
+        self.whole = whole
         self._slope = np.empty(whole.n_variables)
 
     def collapsed(self, variables: Floats) -> Floats:
         """[F] the weights of the product as one chain."""
-        weights = np.zeros(self.whole.n_variables)
+        weights = np.zeros(self.n_features)
         for own, part in zip(self.rows, self.slices):
             weights[own] += variables[part]
         return weights
 
     def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
         value = float(self.whole.value_and_gradient(self.collapsed(weights), self._slope))
-        for own, part, smooth in zip(self.rows, self.slices, self._smooth):
+        for own, part in zip(self.rows, self.slices):
             gradient[part] = self._slope[own]
-            if smooth is not None:
-                value += smooth(weights[part], gradient[part])
-        if self.quadratic is not None:
-            mean, precision = self.quadratic
-            away = weights - mean
-            value += 0.5 * float(np.sum(precision * away * away))
-            gradient += precision * away
-        return value
-
-    def l1_value(self, weights: Floats) -> float:
-        if self.l1 is None:
-            return 0.0
-        above, below = self.l1
-        return float(np.sum(above * np.maximum(weights, 0.0) + below * np.maximum(-weights, 0.0)))
+        return value + self.add_penalty(weights, gradient)
 
 
 def train_product(experts: Sequence[Expert], shared: Any, control: dict[str, Any]) -> list[ChainCRF]:
@@ -151,15 +122,3 @@ def _stored(
     names = training.objective, training.optimiser, training.prior
     trained = Trained(parameters, training.classes, outcome, *names, data.provenance)
     return type(expert.model)(**expert.model.get_params())._store(trained)
-
-
-def _joined(parts: Sequence[Pair | None], sizes: Sequence[int], absent: tuple[float, float]) -> Pair | None:
-    """Pairs of vectors one after the other; None if all are absent."""
-    if all(part is None for part in parts):
-        return None
-    whole = [absent if part is None else part for part in parts]
-    left, right = (
-        np.concatenate([np.broadcast_to(pair[side], (n,)) for pair, n in zip(whole, sizes)])
-        for side in (0, 1)
-    )
-    return left, right

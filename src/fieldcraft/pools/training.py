@@ -35,6 +35,7 @@ from fieldcraft.problems import check_weights
 
 Floats = NDArray[np.float64]
 INTERRUPTED = "interrupted"
+PERTURBATION = 0.1  # standard deviation of weights that stand for those of members that are not trained
 ENCODING = (
     "templates",
     "gazetteers",
@@ -129,6 +130,26 @@ def train_members(
         return names, train_product(experts, groups[0], control)
     trained = iter(train_experts(experts, groups, control, parallel=parallel))
     return names, [m.model if done else next(trained) for m, done in zip(members, ready)]
+
+
+def perturbed_members(pool: Any, data: Data, rng: np.random.Generator) -> tuple[list[str], list[Any]]:
+    """The names of a pool's members, and the members; untrained ones get small random weights."""
+    members = [_expert(name, member) for name, member in _expanded(pool._named(), data.X, data.y)]
+    untrained = [m for m in members if not m.model.__sklearn_is_fitted__()]
+    groups = iter(shared_designs([expert.model for expert in untrained], data))
+    models = []
+    for expert in members:
+        if expert not in untrained:
+            models.append(expert.model)
+            continue
+        shared = next(groups)
+        task = _task(expert, shared, {})
+        index, structure = task.shared.design.index, task.model.structure_for(shared.view.labels)
+        weights = rng.normal(scale=PERTURBATION, size=len(index))
+        task.model._settle(Parameters.of(task.shared.encoder, index, weights, structure), shared.view.labels)
+        task.model.provenance_ = task.shared.provenance
+        models.append(task.model)
+    return [member.name for member in members], models
 
 
 def train_experts(
