@@ -15,7 +15,7 @@ EXAMPLES = [
     "fieldcraft pool train train.conll --templates 'c0[-1..1]' --prior none -o pool.fc",
     "fieldcraft pool train train.conll --templates c0 --experts bagged:3 -o bags.fc",
     "fieldcraft pool train train.conll --dev dev.conll --columns word,pos,ner -o dev.fc",
-    "fieldcraft pool train train.conll --templates 'c0[-1..1]' --cooperative --gamma 0.1 -o both.fc",
+    "fieldcraft pool train train.conll --templates 'c0[-1..1]' --cooperative -o both.fc",
 ]
 
 
