@@ -115,3 +115,16 @@ def test_bad_options(corpora: Path, tmp_path: Path) -> None:
     ]:
         refused(run("pool", "train", train, *SMALL, *options, "-o", path, check=1), message)
     assert not path.exists()
+
+
+def test_tune_searches_the_weights_of_a_pool(pool: Path, model: Path, corpora: Path, tmp_path: Path) -> None:
+    dev, path = corpora / "dev.conll", tmp_path / "tuned.fc"
+    shown = run("tune", pool, "--dev", dev, "--over", "weights", "--points", "12", "-o", path).stdout
+    assert "weights=0.25,0.25,0.25,0.25" in shown
+    corpus = fc.read(dev, columns=["word", "pos", "ner"], label="ner")
+    assert load(path).pool_weights_.sum() == pytest.approx(1.0)
+    assert load(path).score(corpus) >= load(pool).score(corpus)
+    assert load(path).source_ == load(pool).source_
+    refused(run("tune", pool, "--dev", dev, "--over", "variance=1..2", check=1), "write --over weights")
+    refused(run("tune", model, "--dev", dev, "--over", "weights", check=1), "is one model, no pool")
+    assert "--dev is missing" in run("tune", pool, "--over", "weights", check=2).stderr

@@ -29,7 +29,7 @@ class Searches:
         in_search(
             metavar="NAME=FIRST..LAST",
             help="A setting of the prior between two ends, from strong to weak; or NAME=VALUE,VALUE, of "
-            "templates and min_count too; again for more.",
+            "templates and min_count too; again for more. Of a pool: weights.",
         ),
     ] = None
     method: Annotated[
@@ -61,7 +61,10 @@ class Kept:
 
 
 def tune(
-    files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input. Or the file of a pool."),
+    ],
     *,
     dev: Annotated[
         list[str] | None, in_reading("--dev", metavar="FILE", help="Held-out file that scores them.")
@@ -85,18 +88,22 @@ def tune(
 
     The files are encoded once, and each training starts from the weights of its neighbours. Ends with a
     table. Finished rows are stored in a results file, from which the same command continues. Ctrl-C keeps the
-    rows so far and the best model; the exit code is then 130.
+    rows so far and the best model; the exit code is then 130. Of a pool that is trained already, the weights
+    of its members are searched.
     """
     from fieldcraft.cli.app import INTERRUPTED
     from fieldcraft.cli.outputs import check_outputs
     from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model
+    from fieldcraft.cli.tune_pool import is_pool, tune_pool
     from fieldcraft.tuning.evidence import empirical_bayes
     from fieldcraft.tuning.plots import check_plots
     from fieldcraft.tuning.search import tune as tuned
     from fieldcraft.tuning.space import read_over
 
+    if len(files) == 1 and is_pool(files[0]):
+        return tune_pool(files[0], dev, output, reading, searches, kept, metric, keeps, jobs, quiet=quiet)
     _check(searches, dev, kept)
     by_default = None if output is None or searches.method == EVIDENCE else f"{output}.jsonl"
     results = kept.results or by_default
