@@ -14,6 +14,8 @@ from pathlib import Path
 
 from experiments import tables
 from experiments.archive import Archive
+from experiments.cooperation_figures import CooperationFigure
+from experiments.cooperation_report import write_cooperation
 from experiments.report import write
 from experiments.running import FULL, QUICK, Laboratory
 
@@ -37,7 +39,11 @@ def main(arguments: list[str] | None = None) -> None:
         say=lambda line: print(line, file=sys.stderr, flush=True),
     )
     for one in wanted:
-        print(write(one, laboratory, folder, _command(one.name, options)))
+        command = _command(one.name, options)
+        if isinstance(one, CooperationFigure):
+            print(write_cooperation(one, laboratory, folder, command))
+        else:
+            print(write(one, laboratory, folder, command))
     print(f"written into {folder}", file=sys.stderr)
 
 

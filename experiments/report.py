@@ -55,14 +55,14 @@ def write_table(table: Table, results: Results, folder: Path, command: str) -> s
     text = [
         f"# Table {table.number}: {table.title}",
         f"{task.about} Scores: {task.score}, in per cent. {READING}",
-        _markdown([_heads(table, [name for name, _ in tested]), *body]),
+        markdown([_heads(table, [name for name, _ in tested]), *body]),
         *([INTERVALS] if table.intervals else []),
         *table.notes,
         "## Trainings",
         _trainings(members),
         _made([result for _, result in [*found, *members]], command),
     ]
-    return _write(folder / f"{table.name}.md", text)
+    return write_text(folder / f"{table.name}.md", text)
 
 
 SITES = (
@@ -86,16 +86,16 @@ def write_contrast(contrast: Contrast, laboratory: Laboratory, folder: Path, com
     text = [
         f"# Table {contrast.number}: {contrast.title}",
         f"{task.about} Tokens of the test set; scores: {task.score}, in per cent.",
-        _markdown(_two_by_two(contrast, found)),
-        _markdown(_repaired(contrast, found)),
+        markdown(_two_by_two(contrast, found)),
+        markdown(_repaired(contrast, found)),
         f"Matched pairs by sentence, on wrong tokens: two-sided p = {found.p:.2g}.",
         SITES,
-        _markdown([["sites", *found.types["harmed"]], *_types(found)]),
+        markdown([["sites", *found.types["harmed"]], *_types(found)]),
         *contrast.notes,
         *([MOVED.format(*found.moved)] if any(found.moved) else []),
         _made(results, command),
     ]
-    return _write(folder / f"{contrast.name}.md", text)
+    return write_text(folder / f"{contrast.name}.md", text)
 
 
 def _two_by_two(contrast: Contrast, found: Contrasted) -> list[list[str]]:
@@ -132,11 +132,11 @@ def write_figure(figure: Figure, results: Results, folder: Path, command: str) -
         f"# Figure {figure.number}: {figure.title}",
         TASKS[figure.configuration.task].about,
         f"![{figure.title}]({figure.name}.png)",
-        _markdown([["", "iteration", heading], *rows]),
+        markdown([["", "iteration", heading], *rows]),
         *figure.notes,
         _made([result], command),
     ]
-    return _write(folder / f"{figure.name}.md", text)
+    return write_text(folder / f"{figure.name}.md", text)
 
 
 def _baselines(table: Table, results: Results) -> list[tuple[str, Model]]:
@@ -188,10 +188,10 @@ def _test(table: Table, baseline: Model, model: Model, part: str) -> str:
     theirs: Part | None = getattr(baseline, part)
     if ours is None or theirs is None or baseline is model:
         return ""
-    return _tested(theirs, ours) + (f"; {_difference(theirs, ours)}" if table.intervals else "")
+    return tested(theirs, ours) + (f"; {difference(theirs, ours)}" if table.intervals else "")
 
 
-def _tested(theirs: Part, ours: Part) -> str:
+def tested(theirs: Part, ours: Part) -> str:
     test = matched_pairs.by_sequence(theirs.errors(), ours.errors())
     if test.differing == 0:
         return "equal"
@@ -200,7 +200,7 @@ def _tested(theirs: Part, ours: Part) -> str:
     return f"{'better' if better else 'worse'}, p = {p:.2g}{'*' if p < SIGNIFICANT else ''}"
 
 
-def _difference(theirs: Part, ours: Part) -> str:
+def difference(theirs: Part, ours: Part) -> str:
     before, after = theirs.quotient(), ours.quotient()
     if before is None or after is None:
         raise ValueError("a result was archived without the shares of sentences; take it out and train again")
@@ -234,7 +234,7 @@ def _trainings(found: Iterable[tuple[str, Result]]) -> str:
         for name, result in found
         for point in result.path
     ]
-    return _markdown([["", *TRIED], *lines])
+    return markdown([["", *TRIED], *lines])
 
 
 def _made(results: Sequence[Result], command: str) -> str:
@@ -249,13 +249,13 @@ def _made(results: Sequence[Result], command: str) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
+def markdown(rows: Sequence[Sequence[str]]) -> str:
     head, *body = rows
     ruled = [head, ["---", *["---:"] * (len(head) - 1)], *body]
     return "\n".join("| " + " | ".join(row) + " |" for row in ruled)
 
 
-def _write(path: Path, paragraphs: Iterable[str]) -> str:
+def write_text(path: Path, paragraphs: Iterable[str]) -> str:
     text = "\n\n".join(paragraphs) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The tables and figures of chapters 4, 5, 6 and 8, a file each; a file defines TABLE or FIGURE."""
+"""The tables and figures of chapters 4 to 8, a file each; a file defines TABLE or FIGURE."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+from experiments.cooperation_figures import CooperationFigure
 from experiments.table import Contrast, Figure, Table
+
+Any = Table | Contrast | Figure | CooperationFigure
 
 
 def names() -> list[str]:
@@ -17,14 +20,14 @@ def names() -> list[str]:
     ]
 
 
-def load(name: str) -> Table | Contrast | Figure:
+def load(name: str) -> Any:
     """The table or figure of a name such as table-5.3, figure-4.1 or 5.3 (a table)."""
     known = names()
     wanted = name if name in known else f"table-{name}"
     if wanted not in known:
         raise SystemExit(f"{name!r} is not known; choose one of {', '.join(known)}")
     module = import_module(f"experiments.tables.{re.sub(r'[-.]', '_', wanted)}")
-    found: Table | Contrast | Figure = module.TABLE if wanted.startswith("table") else module.FIGURE
+    found: Any = module.TABLE if wanted.startswith("table") else module.FIGURE
     return found
 
 

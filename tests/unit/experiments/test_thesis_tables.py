@@ -18,6 +18,7 @@ from experiments import tables  # noqa: E402
 from experiments.__main__ import main  # noqa: E402
 from experiments.archive import Archive, Part  # noqa: E402
 from experiments.configuration import Configuration  # noqa: E402
+from experiments.cooperation_figures import CooperationFigure  # noqa: E402
 from experiments.corpora import collapsed, entities, tagging  # noqa: E402
 from experiments.families import (  # noqa: E402
     expert_pool,
@@ -51,7 +52,8 @@ TABLES = [
     *(f"6.{n}" for n in CHAPTER_6),
     *(f"8.{n}" for n in CHAPTER_8),
 ]
-WANTED = [*(f"table-{number}" for number in TABLES), "figure-4.1", "figure-5.2"]
+FIGURES = ["4.1", "5.2", *(f"7.{n}" for n in range(5, 16))]
+WANTED = [*(f"table-{number}" for number in TABLES), *(f"figure-{number}" for number in FIGURES)]
 FILES = {
     "conll2003": ("eng.train.gz", "eng.testa", "eng.testb"),
     "conll2000": ("train.txt.gz", "test.txt"),
@@ -116,7 +118,7 @@ def test_every_table_runs(data: Path, tmp_path: Path, capsys: pytest.CaptureFixt
         assert "only a trial" in report
         assert str(data) not in report
         one = tables.load(name)
-        if isinstance(one, Figure):
+        if isinstance(one, (Figure, CooperationFigure)):
             assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
             continue
         if isinstance(one, Contrast):

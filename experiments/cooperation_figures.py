@@ -1,0 +1,58 @@
+"""Figures of chapter 7: the score of a pool while its members are trained together, by iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.cooperation import Cooperation
+from experiments.families import expert_masks, gaussian, unregularised
+
+TASK = "entities"
+THESIS = (
+    "The thesis' figures are not in print here as numbers: directions are compared. There the members that are "
+    "trained together are above those that go on alone, which are above the plain pool."
+)
+
+
+@dataclass(frozen=True)
+class CooperationFigure:
+    """A figure of the thesis.
+
+    Parameters
+    ----------
+    number, title : as there
+    runs : (name, co-operation) of each curve that is trained together
+    part : "development" or "test"
+    notes : what a reader must know
+    """
+
+    number: str
+    title: str
+    runs: tuple[tuple[str, Cooperation], ...]
+    part: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As the command line knows it."""
+        return f"figure-{self.number}"
+
+
+def members_of(experts: str, *, regularised: bool = False) -> tuple[Any, ...]:
+    """STANDARD and a set of experts."""
+    make = gaussian if regularised else unregularised
+    return (make(TASK), *(make(TASK, mask=mask) for mask in expert_masks(TASK, experts)))
+
+
+def with_experts(experts: str, *, regularised: bool = False, **settings: Any) -> Cooperation:
+    """Members that are trained together."""
+    return Cooperation(members_of(experts, regularised=regularised), **settings)
+
+
+DEFAULT = ("together", with_experts("simple"))
+
+
+def figure(number: str, title: str, part: str, *runs: tuple[str, Cooperation]) -> CooperationFigure:
+    """A figure with the default configuration first."""
+    return CooperationFigure(number, f"{title}, {part} data", runs or (DEFAULT,), part, (THESIS,))

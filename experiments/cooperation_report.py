@@ -1,0 +1,78 @@
+"""Reports of the figures of chapter 7: the curves, and the pools at their best iteration."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from experiments.cooperation import Cooperated, Followed, cooperated
+from experiments.cooperation_figures import TASK, CooperationFigure
+from experiments.corpora import TASKS
+from experiments.report import difference, markdown, tested, write_text
+from experiments.running import Laboratory
+
+
+def write_cooperation(one: CooperationFigure, laboratory: Laboratory, folder: Path, command: str) -> str:
+    """The report of a figure, and its picture."""
+    found = [(name, cooperated(wanted, laboratory)) for name, wanted in one.runs]
+    folder.mkdir(parents=True, exist_ok=True)
+    _draw(folder / f"{one.name}.png", one, found)
+    heads = ["", "gamma", "iteration", "A", "development", "test", "development against alone"]
+    rows = []
+    for name, run in found:
+        alone = run.alone
+        rows += [_row(f"{name}: plain pool", run.plain, ""), _row(f"{name}: members alone", alone, "")]
+        best = run.together[run.chosen]
+        tests = [
+            f"{tested(alone.part(p), best.part(p))}; {difference(alone.part(p), best.part(p))}"
+            for p in ("development", "test")
+        ]
+        rows.append([*_row(name, best, run.chosen)[:-2], *tests])
+    grids = [
+        [name, gamma, str(f.best), f"{100 * max(f.development):.2f}"]
+        for name, run in found
+        for gamma, f in run.together.items()
+    ]
+    once = {run.key: run for _, run in found}.values()
+    made = [f"- Command: `{command}`", f"- Seconds: {sum(run.seconds for run in once):.0f}"]
+    versions = sorted({tuple(sorted(run.made.items())) for run in once})
+    made += ["- Made with " + ", ".join(f"{name} {value}" for name, value in told) for told in versions]
+    text = [
+        f"# Figure {one.number}: {one.title}",
+        f"{TASKS[TASK].about} Scores: {TASKS[TASK].score}, in per cent, at the iteration with the best "
+        "development score.",
+        f"![{one.title}]({one.name}.png)",
+        markdown([[*heads, "test against alone"], *rows]),
+        "Gamma is chosen by the best development score of its curve; the test set is scored for it alone.",
+        markdown([["", "gamma", "best iteration", "development"], *grids]),
+        *one.notes,
+        "\n".join(made),
+    ]
+    return write_text(folder / f"{one.name}.md", text)
+
+
+def _row(name: str, one: Followed, gamma: str) -> list[str]:
+    ambiguity = f"{one.ambiguity[one.best - 1]:.3f}" if one.best and gamma else ""
+    scores = [f"{100 * one.part(p).score:.2f}" for p in ("development", "test")]
+    return [name, gamma, str(one.best), ambiguity, *scores, "", ""]
+
+
+def _draw(path: Path, one: CooperationFigure, found: list[tuple[str, Cooperated]]) -> None:
+    backend, figures = import_module("matplotlib.backends.backend_agg"), import_module("matplotlib.figure")
+    drawn: Any = figures.Figure(figsize=(8, 5), layout="constrained")
+    canvas = backend.FigureCanvasAgg(drawn)
+    axes = drawn.add_subplot()
+    first = found[0][1]
+    plain = 100 * getattr(first.plain, one.part)[0]
+    axes.axhline(plain, linestyle=":", color="grey", label="plain pool")
+    alone = [100 * score for score in getattr(first.alone, one.part)]
+    axes.plot(alone, linestyle="--", color="grey", label="members go on alone")
+    for name, run in found:
+        scores = [100 * score for score in getattr(run.together[run.chosen], one.part)]
+        axes.plot(scores, label=f"{name}, gamma {run.chosen}")
+    axes.set_xlabel("iteration")
+    axes.set_ylabel(f"{TASKS[TASK].score}, {one.part} data, per cent")
+    axes.legend(frameon=False)
+    axes.grid(alpha=0.25)
+    canvas.print_figure(path, dpi=150)

@@ -1,0 +1,9 @@
+"""Figure 7.12: POSITIONAL experts trained together, development data."""
+
+from __future__ import annotations
+
+from experiments.cooperation_figures import figure, with_experts
+
+FIGURE = figure(
+    "7.12", "POSITIONAL experts trained together", "development", ("together", with_experts("positional"))
+)

@@ -1,0 +1,9 @@
+"""Figure 7.13: POSITIONAL experts trained together, test data."""
+
+from __future__ import annotations
+
+from experiments.cooperation_figures import figure, with_experts
+
+FIGURE = figure(
+    "7.13", "POSITIONAL experts trained together", "test", ("together", with_experts("positional"))
+)

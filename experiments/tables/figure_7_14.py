@@ -1,0 +1,7 @@
+"""Figure 7.14: LABEL experts trained together, development data."""
+
+from __future__ import annotations
+
+from experiments.cooperation_figures import figure, with_experts
+
+FIGURE = figure("7.14", "LABEL experts trained together", "development", ("together", with_experts("label")))

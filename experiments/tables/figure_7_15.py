@@ -1,0 +1,7 @@
+"""Figure 7.15: LABEL experts trained together, test data."""
+
+from __future__ import annotations
+
+from experiments.cooperation_figures import figure, with_experts
+
+FIGURE = figure("7.15", "LABEL experts trained together", "test", ("together", with_experts("label")))
