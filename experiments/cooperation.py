@@ -130,16 +130,15 @@ class Bench:
         self.wanted, self.say = wanted, laboratory.say
         effort = laboratory.effort.points
         members = [m if effort is None else m.thinned(effort) for m in wanted.members]
+        results = [laboratory.result(member) for member in members]
         found = [laboratory.weights(member) for member in members]
         self.ground: Ground = found[0][0]
         shares = [self.ground.share(member) for member in members]
         self.rows = [np.flatnonzero(share.mask) for share in shares]
         self.start = [vector[own] for (_, vector, _), own in zip(found, self.rows)]
         self.priors: list[Prior] = [
-            member.make_prior(laboratory.result(member).chosen).resolved(
-                share.design.index, self.ground.names
-            )
-            for member, share in zip(members, shares)
+            member.make_prior(result.chosen).resolved(share.design.index, self.ground.names)
+            for member, result, share in zip(members, results, shares)
         ]
         chain = LinearChain(StateSpace.labels(self.ground.n_states))
         options = {"n_jobs": self.ground.n_jobs}
@@ -232,8 +231,8 @@ def _follow(
         ambiguities.append(ambiguity)
     best = int(np.argmax(scores))
     bench.say(
-        f"{name}: development {100 * scores[0]:.2f} at the start, {100 * scores[best]:.2f} at iteration {best} of "
-        f"{len(scores) - 1}, {time.perf_counter() - begun:.0f} s"
+        f"{name}: development {100 * scores[0]:.2f} at the start, {100 * scores[best]:.2f} at iteration "
+        f"{best} of {len(scores) - 1}, {time.perf_counter() - begun:.0f} s"
     )
     return Followed(tuple(scores), tuple(ambiguities), best=best), kept
 

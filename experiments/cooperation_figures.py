@@ -10,8 +10,8 @@ from experiments.families import expert_masks, gaussian, unregularised
 
 TASK = "entities"
 THESIS = (
-    "The thesis' figures are not in print here as numbers: directions are compared. There the members that are "
-    "trained together are above those that go on alone, which are above the plain pool."
+    "The thesis prints curves, not numbers: directions are compared. There members that are trained together "
+    "are above those that go on alone, which are above the plain pool."
 )
 
 
