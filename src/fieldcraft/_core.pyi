@@ -58,6 +58,13 @@ class SegmentPotentials:
 
     def sample(self, n: int, seed: int, first: int, n_jobs: int) -> list[Any]: ...
 
+class NearestIndex:
+    """Entries of a list, found by similarity."""
+
+    def cells(self, words: list[Any], ids: Int32Vector, offsets: Int64Vector, longest: int, n_jobs: int) -> tuple[Any, ...]: ...
+
+def nearest_index(similarity: str, threshold: float, entries: list[Any]) -> NearestIndex: ...
+
 class Tokens:
     def __init__(self, offsets: Int64Vector, token_ptr: Int64Vector, attributes: Int32Vector, values: Float64Vector | None) -> None: ...
 

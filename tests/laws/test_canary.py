@@ -70,6 +70,7 @@ CANARIES = {
     "SEGMENT_KBEST": SEGMENTS,
     "SEGMENT_SCORE": SEGMENTS,
     "SEGMENT_SAMPLE": SEGMENTS,
+    "SIMILARITY": ["tests/unit/features/test_similarity.py"],
 }
 THREADS = [
     "tests/unit/features/test_reading_threads.py::test_threads_read_the_same_values",
