@@ -9,6 +9,8 @@ void bind_checksum(nb::module_& m);
 void bind_templates(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_linear_map(nb::module_& m);
+void bind_segments(nb::module_& m);
+void bind_similarity(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_passes(nb::module_& m);
 void bind_stochastic(nb::module_& m);
@@ -52,6 +54,8 @@ NB_MODULE(_core, m) {
       "The instruction set in use: portable, avx2 or avx512.");
   fb::bind_sequence_error(m);
   fb::bind_linear_map(m);
+  fb::bind_segments(m);
+  fb::bind_similarity(m);
   fb::bind_training(m);
   fb::bind_passes(m);
   fb::bind_stochastic(m);

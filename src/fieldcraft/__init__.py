@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "fieldcraft.models.chain": "ChainCRF",
+    "fieldcraft.models.segments": "SegmentCRF",
     "fieldcraft.models.persistence": "load",
     "fieldcraft.pools.logarithmic": "LogOpinionPool",
     "fieldcraft.pools.linear": "LinearOpinionPool",
@@ -81,6 +82,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.features.templates import Templates as Templates
     from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
     from fieldcraft.models.chain import ChainCRF as ChainCRF
+    from fieldcraft.models.segments import SegmentCRF as SegmentCRF
     from fieldcraft.models.persistence import load as load
     from fieldcraft.models.text import TextSpan as TextSpan
     from fieldcraft.optimisers import (

@@ -19,16 +19,18 @@ from fieldcraft.features.classes import Classes, with_classes
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.segmented import SegmentFeatures
 from fieldcraft.features.several import SeveralFeatures
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import PartialLabels
 
-Encoder = FreeFeatures | TemplateFeatures | SeveralFeatures  # sequences -> attribute ids
+Encoder = FreeFeatures | TemplateFeatures | SeveralFeatures | SegmentFeatures  # sequences -> attribute ids
 ENCODERS: dict[str, Any] = {
     "free": FreeFeatures,
     "templates": TemplateFeatures,
     "several": SeveralFeatures,
+    "segments": SegmentFeatures,
 }
 
 
@@ -173,7 +175,7 @@ def windows_of(encoder: Encoder) -> NDArray[np.int32]:
 
 def native_tokens(encoded: Encoded) -> Any:
     """The core's view of encoded tokens; it checks every offset and id."""
-    return _core.Tokens(*encoded)
+    return _core.Tokens(*encoded[:4])
 
 
 def native_columns(index: FeatureIndex) -> Any:

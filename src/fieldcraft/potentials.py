@@ -206,9 +206,13 @@ class BlockMap:
         whole = encoded
         for name, part in table.parts.items():
             rows = used.get(name)
-            encoded = whole if rows is None else _without_unused(whole, rows)
             if rows is not None and not rows.any():
                 part = _without_shared(part)
+            if not len(part.feature):
+                self._parts.append((name, part, None, part.feature))
+                continue
+            own = whole.for_part(name)
+            encoded = own if rows is None else _without_unused(own, rows)
             known, local = np.unique(encoded.attributes, return_inverse=True)
             at, ptr = gather(part.ptr, known)
             native = None

@@ -30,6 +30,7 @@ OBJECTIVES = [LAWS + "test_objective_laws.py", TRAINING + "test_objectives.py"]
 DUALS = [TRAINING + "test_dual_ascent.py"]
 MARGINS = [TRAINING + "test_margins_passes.py", TRAINING + "test_margins_optimum.py"]
 ONLINE = [TRAINING + "test_stochastic_descent.py", TRAINING + "test_stochastic_mistakes.py"]
+SEGMENTS = [LAWS + "test_segment_laws.py"]
 CANARIES = {
     "FORWARD": ANSWERS,
     "BACKWARD": ANSWERS,
@@ -62,10 +63,19 @@ CANARIES = {
     "DESCENT": ONLINE,
     "MISTAKES": ONLINE,
     "SAG": ONLINE,
+    "SEGMENT_FORWARD": SEGMENTS,
+    "SEGMENT_BACKWARD": SEGMENTS,
+    "SEGMENT_MARGINAL": SEGMENTS,
+    "SEGMENT_BEST": SEGMENTS,
+    "SEGMENT_KBEST": SEGMENTS,
+    "SEGMENT_SCORE": SEGMENTS,
+    "SEGMENT_SAMPLE": SEGMENTS,
+    "SIMILARITY": ["tests/unit/features/test_similarity.py"],
 }
 THREADS = [
     "tests/unit/features/test_reading_threads.py::test_threads_read_the_same_values",
     LAWS + "test_chain_threads.py",
+    LAWS + "test_segment_laws.py::test_threads_agree_to_the_last_bit",
     TRAINING + "test_history.py::test_long_vectors_in_threads_are_bit_identical",
     TRAINING + "test_objectives.py::test_threads_agree_to_the_last_bit",
     TRAINING + "test_dual_ascent.py::test_threads_do_not_change_a_bit",

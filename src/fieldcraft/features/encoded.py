@@ -19,13 +19,23 @@ class Encoded(NamedTuple):
     token_ptr: NDArray[np.int64]  # [tokens + 1]
     attributes: NDArray[np.int32]  # [nnz]
     values: NDArray[np.float64] | None  # [nnz]
+    cells: Any = None  # the same of candidate segments, whose rows take the place of tokens; None without any
 
     def take(self, sequences: NDArray[np.integer[Any]]) -> Encoded:
         """Some of the sequences, in the order of the argument."""
         tokens, offsets = gather(self.offsets, sequences)
         positions, token_ptr = gather(self.token_ptr, tokens)
         values = None if self.values is None else self.values[positions]
-        return Encoded(offsets, token_ptr, self.attributes[positions], values)
+        cells = None if self.cells is None else self.cells.take(sequences)
+        return Encoded(offsets, token_ptr, self.attributes[positions], values, cells)
+
+    def for_part(self, part: str) -> Encoded:
+        """The attributes that features of this part look at."""
+        return self if part != "segment" or self.cells is None else self.cells
+
+    def arrays(self) -> list[NDArray[Any] | None]:
+        """All arrays, those of the cells last."""
+        return [*self[:4], *([] if self.cells is None else self.cells.arrays())]
 
     def tokens_of(self, sequences: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """The positions of the tokens of some sequences."""

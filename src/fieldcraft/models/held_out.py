@@ -92,4 +92,4 @@ class HeldOut:
     def parts(self) -> list[NDArray[Any] | None]:
         """Arrays that identify the data and the metric, for digests."""
         names = repr((self.metric, self.names)).encode("utf-8", "surrogatepass")
-        return [*self.encoded, self.gold, np.frombuffer(names, np.uint8)]
+        return [*self.encoded.arrays(), self.gold, np.frombuffer(names, np.uint8)]

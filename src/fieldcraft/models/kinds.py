@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KINDS: dict[str, str | type[Model]] = {
     "chain": "fieldcraft.models.chain:ChainCRF",
+    "segments": "fieldcraft.models.segments:SegmentCRF",
     "log_pool": "fieldcraft.pools.logarithmic:LogOpinionPool",
     "linear_pool": "fieldcraft.pools.linear:LinearOpinionPool",
 }

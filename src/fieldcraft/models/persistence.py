@@ -21,6 +21,7 @@ from fieldcraft.design import ENCODERS
 from fieldcraft.errors import FieldcraftError, InputError, ModelFileError
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.packed import LAYOUTS
+from fieldcraft.features.segmented import SegmentFeatures
 from fieldcraft.models.exchange import chain_of
 from fieldcraft.models.kinds import KINDS, Storable, kind_of, resolve_kind
 from fieldcraft.models.parameters import Parameters, n_numbers
@@ -43,7 +44,7 @@ Arrays = dict[str, NDArray[Any]]
 # Parameters that the header stores in other groups, and those that belong to a session, not to a model.
 GROUPED = {"templates", "gazetteers", "hash_size", "edge_prefix", "prior", "optimiser", "objective"}
 GROUPED |= {"members"}  # of pools
-SESSION = {"n_jobs", "verbose", "warm_start"}
+SESSION = {"n_jobs", "verbose", "warm_start", "segment_features"}
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
 FITTED = (*TRAINING, "training_log_", "optimiser_", "objective_", "prior_", "source_", "provenance_")
 WEIGHTS = ("weights", "members.weights")
@@ -74,7 +75,13 @@ def save(
     )
 
 
-def load(path: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: bool | None = None) -> Model:
+def load(
+    path: str | os.PathLike[str] | bytes,
+    *,
+    mapped: bool = True,
+    verify: bool | None = None,
+    segment_features: Any = None,
+) -> Model:
     """Load a model from a file; bytes are taken as the content of a file.
 
     The class of the model is that of the kind which the file names: a ``ChainCRF``, for example. Models of
@@ -87,6 +94,7 @@ def load(path: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: b
     mapped : map the file into memory, so that processes that load it share its pages; it must then be
         replaced (as ``save`` does), never written into. False reads it into the memory of this process
     verify : compare all of the file with its checksums; None does so in files of up to 64 MB
+    segment_features : the function of that name, if the model is a SegmentCRF that was trained with one
 
     >>> import tempfile
     >>> from fieldcraft import ChainCRF
@@ -108,6 +116,8 @@ def load(path: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: b
         )
     try:
         model: Model = kind()
+        if segment_features is not None:
+            _needs(model, segment_features)
         header, arrays = upgrade(header, arrays)
         _unpack_parameters(model, header, arrays)
         _unpack(model, header, arrays)
@@ -118,6 +128,12 @@ def load(path: str | os.PathLike[str] | bytes, *, mapped: bool = True, verify: b
     except MemoryError:
         raise ModelFileError(f"{name} needs more memory than there is") from None
     return model
+
+
+def _needs(model: Any, segment_features: Any) -> None:
+    if not hasattr(model, "segment_features"):
+        raise InputError(f"segment_features is for models of segments; the file has a {type(model).__name__}")
+    model.segment_features = segment_features
 
 
 def freeze(model: Any) -> dict[str, Any]:
@@ -182,6 +198,8 @@ def _unpack(model: Any, header: dict[str, Any], arrays: Arrays) -> None:
     described = dict(header["encoder"])
     encoder = ENCODERS[described.pop("kind")].from_state(described, _under("encoder.", arrays))
     _restore_settings(model, encoder, header)
+    if hasattr(model, "_prepare"):
+        model._prepare(header)
     structure = model.structure_for(labels)
     numbers = dict(header["index"])
     layout = LAYOUTS[numbers.pop("layout")]
@@ -314,8 +332,12 @@ def _restore_settings(model: Any, encoder: Any, header: dict[str, Any]) -> None:
     described = dict(header.get("objective") or {})
     if described:
         values["objective"] = model.objective_ = OBJECTIVES[described.pop("name")](**described)
+    if isinstance(encoder, SegmentFeatures):
+        named, encoder = encoder.gazetteers, encoder.tokens
+        values["gazetteers"] = named or None
     if isinstance(encoder, TemplateFeatures):
-        values |= {"templates": encoder.templates, "gazetteers": encoder.gazetteers or None}
+        named = getattr(encoder, "gazetteers", {}) | (values.pop("gazetteers", None) or {})
+        values |= {"templates": encoder.templates, "gazetteers": named or None}
     else:
         values["edge_prefix"] = encoder.edge_prefix
     vars(model).update({name: value for name, value in values.items() if name in vars(model)})

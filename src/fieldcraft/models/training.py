@@ -350,7 +350,7 @@ class Training:
         hasher = hashlib.sha256("\0".join(self.classes).encode("utf-8", "surrogatepass"))
         hasher.update(str(before.get("data", "")).encode())
         _, tables = encoder.state()
-        for part in [*design.encoded, design.gold, *(design.partial or ()), *tables.values()]:
+        for part in [*design.encoded.arrays(), design.gold, *(design.partial or ()), *tables.values()]:
             hasher.update(b"absent" if part is None else np.ascontiguousarray(part).data)
         return {
             "data": hasher.hexdigest(),
@@ -373,7 +373,7 @@ class Training:
         hasher.update(design.index.digest.encode())
         values = (v if isinstance(v, tuple) else (v,) for v in vars(prior).values())
         priors = [np.asarray(value, np.float64) for parts in values for value in parts]
-        for part in [*design.encoded, design.gold, *(design.partial or ()), *vectors, *priors]:
+        for part in [*design.encoded.arrays(), design.gold, *(design.partial or ()), *vectors, *priors]:
             hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
         return hasher.hexdigest()
 
