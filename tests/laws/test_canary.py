@@ -30,6 +30,7 @@ OBJECTIVES = [LAWS + "test_objective_laws.py", TRAINING + "test_objectives.py"]
 DUALS = [TRAINING + "test_dual_ascent.py"]
 MARGINS = [TRAINING + "test_margins_passes.py", TRAINING + "test_margins_optimum.py"]
 ONLINE = [TRAINING + "test_stochastic_descent.py", TRAINING + "test_stochastic_mistakes.py"]
+GRAPHS = [LAWS + "test_graph_exact.py"]
 CANARIES = {
     "FORWARD": ANSWERS,
     "BACKWARD": ANSWERS,
@@ -62,6 +63,10 @@ CANARIES = {
     "DESCENT": ONLINE,
     "MISTAKES": ONLINE,
     "SAG": ONLINE,
+    "CLIQUE_SUM": GRAPHS,
+    "CLIQUE_MAX": GRAPHS,
+    "CLIQUE_SAMPLE": GRAPHS,
+    "CLIQUE_K_BEST": GRAPHS,
 }
 THREADS = [
     "tests/unit/features/test_reading_threads.py::test_threads_read_the_same_values",
