@@ -15,6 +15,7 @@ void bind_training(nb::module_& m);
 void bind_passes(nb::module_& m);
 void bind_stochastic(nb::module_& m);
 void bind_dual(nb::module_& m);
+void bind_graph(nb::module_& m);
 
 namespace {
 
@@ -60,6 +61,7 @@ NB_MODULE(_core, m) {
   fb::bind_passes(m);
   fb::bind_stochastic(m);
   fb::bind_dual(m);
+  fb::bind_graph(m);
   fb::bind_chain(m);
   fb::bind_attributes(m);
   fb::bind_templates(m);

@@ -34,6 +34,9 @@ _NAMES = {
         "FrankWolfe SMO VotedPerceptron"
     ),
     "fieldcraft.structures.states": "StateSpace",
+    "fieldcraft.structures.graph": "FactorGraph",
+    "fieldcraft.structures.graphs.batch": "GraphBatch",
+    "fieldcraft.structures.graphs.methods": "decode infer",
     "fieldcraft.evaluation.significance": "Comparison compare",
     "fieldcraft.pools.sites": "Site Sites sites",
     "fieldcraft.tuning.results": "BakeOff",
@@ -133,6 +136,9 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
         Laplacian as Laplacian,
         groups as groups,
     )
+    from fieldcraft.structures.graph import FactorGraph as FactorGraph
+    from fieldcraft.structures.graphs.batch import GraphBatch as GraphBatch
+    from fieldcraft.structures.graphs.methods import decode as decode, infer as infer
     from fieldcraft.structures.states import StateSpace as StateSpace
     from fieldcraft.tuning.bake_off import bake_off as bake_off
     from fieldcraft.tuning.bake_off_entry import Entry as Entry

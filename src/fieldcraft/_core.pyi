@@ -256,6 +256,41 @@ def exponentiated_gradient(problem: ChainProblem, gold: Int32Vector, mean: Float
 
 def exponentiated_gradient_bytes(arg0: int, arg1: int, arg2: int, /) -> int: ...
 
+class Graphs:
+    def __len__(self) -> int: ...
+
+    @property
+    def n_cells(self) -> int: ...
+
+    @property
+    def n_states(self) -> int: ...
+
+def graphs(cardinality: Int32Vector, observed: Uint8Vector, variable_ptr: Int64Vector, arity: Int32Vector, factor_ptr: Int64Vector, scope: Int32Vector) -> Graphs:
+    """Factor graphs without their tables."""
+
+def graph_infer(graphs: Graphs, tables: Float64Vector, states: Int32Vector, order: str, memory: float, n_jobs: int) -> dict[str, Any]:
+    """Exact log Z and marginals by junction trees."""
+
+def graph_log_partition(graphs: Graphs, tables: Float64Vector, states: Int32Vector, order: str, memory: float, n_jobs: int) -> Any:
+    """Exact log Z [G] alone."""
+
+def graph_decode(graphs: Graphs, tables: Float64Vector, states: Int32Vector, order: str, memory: float, n_jobs: int) -> dict[str, Any]:
+    """Best assignments by junction trees."""
+
+def graph_k_best(graphs: Graphs, tables: Float64Vector, states: Int32Vector, k: int, order: str, memory: float, n_jobs: int) -> list[Any]:
+    """The k best assignments of each graph, with their scores."""
+
+def graph_sample(graphs: Graphs, tables: Float64Vector, states: Int32Vector, n: int, seed: int, order: str, memory: float, n_jobs: int) -> list[Any]:
+    """Assignments drawn from each graph's distribution."""
+
+def graph_triangulate(graphs: Graphs, g: int, order: str, most_bytes: float) -> tuple[Any, ...]:
+    """
+    An elimination order, its width in variables, cells of all cliques and of the largest, and whether it is complete.
+    """
+
+def graphs_are_forests(graphs: Graphs) -> list[bool]:
+    """Whether each graph has no cycle."""
+
 class Potentials:
     @property
     def n_sequences(self) -> int: ...

@@ -31,6 +31,7 @@ DUALS = [TRAINING + "test_dual_ascent.py"]
 MARGINS = [TRAINING + "test_margins_passes.py", TRAINING + "test_margins_optimum.py"]
 ONLINE = [TRAINING + "test_stochastic_descent.py", TRAINING + "test_stochastic_mistakes.py"]
 SEGMENTS = [LAWS + "test_segment_laws.py"]
+GRAPHS = [LAWS + "test_graph_exact.py"]
 CANARIES = {
     "FORWARD": ANSWERS,
     "BACKWARD": ANSWERS,
@@ -71,6 +72,10 @@ CANARIES = {
     "SEGMENT_SCORE": SEGMENTS,
     "SEGMENT_SAMPLE": SEGMENTS,
     "SIMILARITY": ["tests/unit/features/test_similarity.py"],
+    "CLIQUE_SUM": GRAPHS,
+    "CLIQUE_MAX": GRAPHS,
+    "CLIQUE_SAMPLE": GRAPHS,
+    "CLIQUE_K_BEST": GRAPHS,
 }
 THREADS = [
     "tests/unit/features/test_reading_threads.py::test_threads_read_the_same_values",

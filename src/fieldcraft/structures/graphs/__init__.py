@@ -1,0 +1,1 @@
+"""Algorithms on factor graphs, a file each."""

@@ -1,0 +1,70 @@
+"""Exact answers by junction trees; on forests their cliques are the scopes of the factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldcraft import _core
+from fieldcraft.errors import InputError
+from fieldcraft.structures.answers import Decoding, Inference
+from fieldcraft.structures.graphs.batch import GraphBatch
+from fieldcraft.structures.graphs.sizes import read_bytes
+
+UNLIMITED = float("inf")
+WHY = "exact: junction tree"
+
+
+def infer(
+    batch: GraphBatch, *, n_jobs: int, memory: Any = "1GiB", order: str = "min_fill"
+) -> list[Inference]:
+    """Exact log Z and marginals.
+
+    Parameters
+    ----------
+    memory : the most that the tables of one graph's cliques may take; refused beyond it
+    order : how to triangulate: "min_fill" or "min_degree"
+    """
+    limit = read_bytes(memory)
+    with batch.errors():
+        found = _core.graph_infer(*batch.inputs, order, limit, n_jobs)
+    return batch.inferences(found, method="junction_tree", why=WHY)
+
+
+def decode(
+    batch: GraphBatch, *, n_jobs: int, memory: Any = "1GiB", order: str = "min_fill"
+) -> list[Decoding]:
+    """A best assignment."""
+    limit = read_bytes(memory)
+    with batch.errors():
+        found = _core.graph_decode(*batch.inputs, order, limit, n_jobs)
+    return batch.decodings(found, method="junction_tree", why=WHY)
+
+
+def infer_forest(batch: GraphBatch, *, n_jobs: int) -> list[Inference]:
+    """Sum-product on graphs without cycles."""
+    check_forests(batch)
+    with batch.errors():
+        found = _core.graph_infer(*batch.inputs, "min_degree", UNLIMITED, n_jobs)
+    return batch.inferences(found, method="forest", why="exact: the graph has no cycle")
+
+
+def decode_forest(batch: GraphBatch, *, n_jobs: int) -> list[Decoding]:
+    """Max-product on graphs without cycles."""
+    check_forests(batch)
+    with batch.errors():
+        found = _core.graph_decode(*batch.inputs, "min_degree", UNLIMITED, n_jobs)
+    return batch.decodings(found, method="forest", why="exact: the graph has no cycle")
+
+
+def check_forests(batch: GraphBatch) -> None:
+    """InputError where a graph has a cycle."""
+    forests = _core.graphs_are_forests(batch.handle)
+    if not all(forests):
+        where = f"graph {forests.index(False)}" if len(batch) > 1 else "the graph"
+        raise InputError(f"{where} has a cycle of factors; use junction_tree, or propagation on wide graphs")
+
+
+def bytes_needed(batch: GraphBatch, i: int, limit: float) -> float:
+    """What the tables of graph i's junction tree take; beyond ``limit`` a lower bound."""
+    cells: float = _core.graph_triangulate(batch.handle, i, "min_fill", limit)[2]
+    return 8 * cells

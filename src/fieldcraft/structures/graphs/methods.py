@@ -1,0 +1,110 @@
+"""The tables of methods: which names ``infer`` and ``decode`` know, and the choice by name.
+
+A method takes a batch, ``n_jobs`` and its own options, and returns one answer per graph.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fieldcraft.errors import InputError
+from fieldcraft.structures.answers import Decoding, Inference
+from fieldcraft.structures.graphs.batch import GraphBatch
+from fieldcraft.threads import resolve_jobs
+
+if TYPE_CHECKING:
+    from fieldcraft.structures.graph import FactorGraph
+
+HERE = "fieldcraft.structures.graphs."
+INFERENCES = {  # name: module and function
+    "auto": "automatic.infer",
+    "brute_force": "brute_force.infer",
+    "forest": "junction_tree.infer_forest",
+    "junction_tree": "junction_tree.infer",
+}
+DECODINGS = {
+    "auto": "automatic.decode",
+    "brute_force": "brute_force.decode",
+    "forest": "junction_tree.decode_forest",
+    "junction_tree": "junction_tree.decode",
+}
+
+
+def infer(
+    graphs: GraphBatch | Sequence[FactorGraph],
+    method: str = "auto",
+    *,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> list[Inference]:
+    """log Z and marginals of many graphs, threads over graphs.
+
+    Parameters
+    ----------
+    graphs : a list of graphs, or a ``GraphBatch``, which is compiled once for many calls
+    method, options : those of ``FactorGraph.infer``
+    """
+    return _batch_of(graphs).infer(method, n_jobs=n_jobs, **options)
+
+
+def decode(
+    graphs: GraphBatch | Sequence[FactorGraph],
+    method: str = "auto",
+    *,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> list[Decoding]:
+    """A best assignment of each of many graphs, threads over graphs.
+
+    Parameters
+    ----------
+    graphs : a list of graphs, or a ``GraphBatch``, which is compiled once for many calls
+    method, options : those of ``FactorGraph.decode``
+    """
+    return _batch_of(graphs).decode(method, n_jobs=n_jobs, **options)
+
+
+def _batch_of(graphs: Any) -> GraphBatch:
+    return graphs if isinstance(graphs, GraphBatch) else GraphBatch(graphs)
+
+
+def infer_batch(
+    batch: GraphBatch, method: str, n_jobs: int | None, options: dict[str, Any]
+) -> list[Inference]:
+    """Answers of the inference with that name."""
+    function = _chosen(INFERENCES, "inference", method, options)
+    found: list[Inference] = function(batch, n_jobs=resolve_jobs(n_jobs), **options)
+    return found
+
+
+def decode_batch(
+    batch: GraphBatch, method: str, n_jobs: int | None, options: dict[str, Any]
+) -> list[Decoding]:
+    """Answers of the decoding with that name."""
+    function = _chosen(DECODINGS, "decoding", method, options)
+    found: list[Decoding] = function(batch, n_jobs=resolve_jobs(n_jobs), **options)
+    return found
+
+
+def choice(name: str, value: Any, known: tuple[str, ...]) -> str:
+    """An option that is one of a few names."""
+    if value not in known:
+        raise InputError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+    return str(value)
+
+
+def _chosen(table: dict[str, str], kind: str, method: Any, options: dict[str, Any]) -> Callable[..., Any]:
+    if method not in table:
+        raise InputError(f"{kind} method {method!r} is not known; there are {', '.join(table)}")
+    module, _, name = table[method].rpartition(".")
+    function: Callable[..., Any] = getattr(import_module(HERE + module), name)
+    parameters = inspect.signature(function).parameters
+    known = [key for key in parameters if key not in ("batch", "n_jobs")]
+    unknown = [key for key in options if key not in known]
+    if unknown:
+        listed = ", ".join(known) or "none"
+        raise InputError(f"{method} has no option {unknown[0]!r}; its options are: {listed}")
+    return function
