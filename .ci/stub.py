@@ -52,7 +52,8 @@ def finished(text: str) -> str:
         text = re.sub(rf"(: |> |\[){bare}(?=[,)\]:]| \|)", rf"\1{full}", text)
     head, _, body = text.partition("import numpy\n")
     imports, _, body = body.partition("\n\n")
-    head = re.sub(r"^from typing import .*$", "from typing import Annotated, Any", head, flags=re.MULTILINE)
+    typing = "Annotated, Any, overload" if "@overload" in body else "Annotated, Any"
+    head = re.sub(r"^from typing import .*$", f"from typing import {typing}", head, flags=re.MULTILINE)
     aliases = "".join(f"{name} = {names[name]}\n" for name in sorted(names))
     return f"{HEAD}{head}import numpy\n{imports}\n\n{aliases}\n{body.strip()}\n"
 

@@ -148,6 +148,25 @@ FIELDCRAFT_EACH_LEVEL(void viterbi_step(const double* previous, const double* ed
                                         int P, double* best))
 FIELDCRAFT_EACH_LEVEL(int best_previous(const double* previous, const double* edge_column, int S, int P))
 
+// A stretch of transitions from one source to neighbouring targets; see kernels/runs.cpp.
+struct Run {
+  int32_t source, target, n;
+  int64_t edge;  // number of its first transition
+};
+struct Runs {
+  const Run* runs;
+  int64_t n;
+};
+FIELDCRAFT_EACH_LEVEL(void runs_forward(const Runs& graph, const double* a, const double* w, double* out))
+// Only for sources with a[x] != 0; out is added to.
+FIELDCRAFT_EACH_LEVEL(void runs_backward(const Runs& graph, const double* a, const double* w, const double* v,
+                                         double* out))
+FIELDCRAFT_EACH_LEVEL(void runs_products(const Runs& graph, const double* a, const double* v, double weight,
+                                         double* total))
+// Of several best sources the first.
+FIELDCRAFT_EACH_LEVEL(void runs_best(const Runs& graph, const double* a, const double* w, double* out,
+                                     int32_t* previous))
+
 FIELDCRAFT_EACH_LEVEL(void score_tokens(const TokenRows& design, const double* rows, const double* weights,
                                         int64_t begin, int64_t end, int S, int P, double* node))
 

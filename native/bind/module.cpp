@@ -16,6 +16,7 @@ void bind_passes(nb::module_& m);
 void bind_stochastic(nb::module_& m);
 void bind_dual(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_states(nb::module_& m);
 
 namespace {
 
@@ -63,6 +64,7 @@ NB_MODULE(_core, m) {
   fb::bind_dual(m);
   fb::bind_graph(m);
   fb::bind_chain(m);
+  fb::bind_states(m);
   fb::bind_attributes(m);
   fb::bind_templates(m);
   fb::bind_checksum(m);

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fieldcraft import _core
 from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
-from fieldcraft.features.classes import Classes, with_classes
+from fieldcraft.features.classes import Classes, with_classes, with_tuples
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.index import FeatureIndex
@@ -145,6 +145,10 @@ def build_design(
     index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
     if structure is not None:
         index = with_classes(index, structure)
+        if "tuple" in structure.configurations():
+            known = np.eye(n_labels, dtype=np.uint8)[gold] if partial is None else partial.allowed(n_labels)
+            counts = structure.tuple_counts(known, encoded.offsets)
+            index = with_tuples(index, counts, all_of_them=rules.all_transitions)
     return Design(encoded, gold, index, partial)
 
 

@@ -12,7 +12,7 @@ with it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,7 +22,7 @@ from fieldcraft import _core
 from fieldcraft.design import native_tokens
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded, gather
-from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.index import BY_LENGTH, FeatureIndex
 from fieldcraft.features.packed import PackedIndex
 from fieldcraft.memory import check_memory
 
@@ -61,19 +61,36 @@ class Parts:
 
 
 class NativePotentials(NamedTuple):
-    """Potentials of a batch that the core computes sequence by sequence, when it is asked."""
+    """Potentials of a batch that the core computes sequence by sequence, when it is asked.
+
+    handle : what the core's questions take
+    offsets : [N + 1] first position of each sequence
+    classes : the potentials of node classes and pairs of these, where ``handle`` is one over a state space
+    space : the graph of that space and what tuples add to its transitions [E]
+    """
 
     handle: Any
     offsets: NDArray[np.int64]
+    classes: Any = None
+    space: tuple[Any, Floats] | None = None
 
     def scored(self, n_jobs: int) -> NativePotentials:
         """The same with node scores that are computed now and kept, for more than one question."""
-        return NativePotentials(_core.scored_potentials(self.handle, n_jobs), self.offsets)
+        if self.space is None:
+            return NativePotentials(_core.scored_potentials(self.handle, n_jobs), self.offsets)
+        return self._replace(classes=_core.scored_potentials(self.classes, n_jobs)).over(*self.space)
+
+    def over(self, graph: Any, extra: Floats, allowed: NDArray[Any] | None = None) -> NativePotentials:
+        """The same scores over another state space of the same classes; ``allowed`` [tokens, Y] by label."""
+        classes = self.handle if self.classes is None else self.classes
+        mask = None if allowed is None else np.ascontiguousarray(allowed, np.uint8)
+        handle = _core.state_potentials(graph, classes, np.ascontiguousarray(extra, np.float64), mask)
+        return NativePotentials(handle, self.offsets, classes, (graph, extra))
 
     @property
     def nbytes(self) -> int:
         """Bytes that are kept."""
-        return int(getattr(self.handle, "n_bytes", 0))
+        return int(getattr(self.handle if self.classes is None else self.classes, "n_bytes", 0))
 
 
 class ChainWeights:
@@ -113,6 +130,67 @@ class ChainWeights:
         handle = self.apply(encoded)
         edge = _core.edge_scores(handle, self.looks_at_edges)
         return _core.node_scores(handle), edge if self.looks_at_edges else edge[0]
+
+
+class Spaced(Protocol):
+    """A state space whose edge classes are pairs of node classes (structures/states.py)."""
+
+    @property
+    def node_class(self) -> Ints: ...
+    @property
+    def tuple_class(self) -> Ints: ...
+    @property
+    def sources(self) -> Ints: ...
+    @property
+    def targets(self) -> Ints: ...
+    def graph(self) -> Any: ...
+
+
+class StateWeights:
+    """Weights of node classes, pairs of these and tuples, ready for scoring over a state space."""
+
+    lazy = True
+
+    def __init__(self, index: FeatureIndex, weights: Floats, states: Spaced) -> None:
+        self._states, self._graph = states, states.graph()
+        tuples = index.belongs_to(TUPLE)
+        rows = np.flatnonzero(~tuples)
+        plain = replace(index.take(rows), parts=BY_LENGTH, codes=None) if tuples.any() else index
+        n_classes = int(states.node_class.max()) + 1
+        self._classes = ChainWeights.of(
+            plain, np.asarray(weights)[rows] if tuples.any() else weights, n_classes
+        )
+        self.extra = tuple_scores(index, weights, states.tuple_class)
+
+    @property
+    def looks_at_edges(self) -> bool:
+        """Do some edge potentials depend on the input."""
+        return self._classes.looks_at_edges
+
+    def potentials(self, encoded: Encoded) -> NativePotentials:
+        """The potentials of a batch."""
+        return self._classes.potentials(encoded).over(self._graph, self.extra)
+
+    def arrays(self, encoded: Encoded) -> tuple[Floats, Floats]:
+        """The same as arrays: node [tokens, S], edge [E] or [tokens, E]."""
+        node, pairs = self._classes.arrays(encoded)
+        of, n = self._states.node_class, node.shape[1]
+        edge = pairs[..., of[self._states.sources].astype(np.int64) * n + of[self._states.targets]]
+        return node[:, of], edge + (self.extra if len(self.extra) else 0.0)
+
+
+TUPLE = "tuple"  # the part whose weights belong to transitions alone: label triples and longer
+
+
+def tuple_scores(index: FeatureIndex, weights: Floats, tuple_class: Ints) -> Floats:
+    """[E] the sum of the tuple weights of each transition; empty without any."""
+    if not len(tuple_class):
+        return np.zeros(0)
+    rows = np.flatnonzero(index.belongs_to(TUPLE))
+    per_class = np.zeros(int(tuple_class.max(initial=-1)) + 2)  # the last one, 0, is for -1
+    per_class[index.label[rows]] = np.asarray(weights)[rows]
+    total: Floats = per_class[tuple_class].sum(axis=0)
+    return total
 
 
 def check_matrices(use: str, n_states: int) -> None:

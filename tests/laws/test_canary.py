@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAWS, TRAINING, MODELS = "tests/laws/", "tests/unit/training/", "tests/unit/models/"
 ANSWERS = [LAWS + "test_chain_answers.py"]
 FUSED = [TRAINING + "test_fused.py"]
+SPARSE = [LAWS + "test_sparse_chains.py"]
 OBJECTIVES = [LAWS + "test_objective_laws.py", TRAINING + "test_objectives.py"]
 DUALS = [TRAINING + "test_dual_ascent.py"]
 MARGINS = [TRAINING + "test_margins_passes.py", TRAINING + "test_margins_optimum.py"]
@@ -52,6 +53,14 @@ CANARIES = {
     "OBJECTIVE": OBJECTIVES,
     "COVARIANCE": OBJECTIVES,
     "LOG_MARGINAL": OBJECTIVES,
+    "RUNS_FORWARD": SPARSE,
+    "RUNS_BACKWARD": SPARSE,
+    "RUNS_PRODUCTS": SPARSE,
+    "RUNS_BEST": SPARSE,
+    "STATES_LOG": SPARSE,
+    "STATES_KBEST": SPARSE,
+    "STATES_LABELLING": SPARSE,
+    "STATES_SAMPLE": SPARSE,
     "DIRECTION": [TRAINING + "test_history.py"],
     "DUAL": DUALS,
     "APPLY": DUALS,

@@ -67,7 +67,7 @@ _ROWS = (
     Scheme("bilou", frozenset("BILU"), "B", "I", "L", "U", ""),
 )
 SCHEMES = {row.name: row for row in _ROWS}
-_ALIASES = {"bio": "iob2", "bioes": "iobes", "bioul": "bilou"}
+ALIASES = {"bio": "iob2", "bioes": "iobes", "bioul": "bilou"}
 
 
 def spans(labels: Sequence[str], scheme: str = "conlleval") -> list[Span]:
@@ -249,7 +249,7 @@ def _split(label: str) -> tuple[str, str | None]:
 
 def _scheme(name: str) -> Scheme:
     key = name.lower()
-    key = _ALIASES.get(key, key)
+    key = ALIASES.get(key, key)
     if key not in SCHEMES:
         raise CorpusError(f"scheme {name!r} is unknown; use one of {', '.join(SCHEMES)}")
     return SCHEMES[key]

@@ -37,6 +37,8 @@ class Classes(Protocol):
     @property
     def is_plain(self) -> bool: ...
     def label_classes(self) -> Mapping[str, tuple[Ints, Ints]]: ...
+    def configurations(self) -> Mapping[str, Ints]: ...
+    def tuple_counts(self, allowed: NDArray[np.uint8], offsets: Rows) -> Rows: ...
 
 
 def names_labels(structure: Classes) -> bool:
@@ -62,6 +64,29 @@ def with_classes(index: FeatureIndex, structure: Classes) -> FeatureIndex:
     rows, labels = (np.concatenate(columns, axis=-1) for columns in zip(*blocks))
     order = np.argsort(rows, kind="stable")
     return _merged(replace(index.take(rows[order]), labels=np.take(labels, order, axis=1).T))
+
+
+def with_tuples(index: FeatureIndex, counts: Rows, *, all_of_them: bool) -> FeatureIndex:
+    """The index followed by features of the part "tuple": those that occur, or all; counts [tuples]."""
+    rows = np.arange(len(counts)) if all_of_them else np.flatnonzero(counts)
+    n, k = len(rows), index.labels.shape[1]
+    labels = np.full((k, n), -1, np.int32)
+    labels[-1] = rows
+    none = np.full(n, -1, np.int32)
+    total = np.full(n, int(counts.sum()), np.int64).astype(np.int32)
+    parts = (*index.parts, "tuple")
+    codes = np.full(n, len(index.parts), np.uint8)
+    fresh = replace(
+        index,
+        attribute=none,
+        labels=labels.T,
+        template=none,
+        count=counts[rows].astype(np.int32),
+        family=total,
+        parts=parts,
+        codes=codes,
+    )
+    return replace(index, parts=parts, codes=index.part).append(fresh)
 
 
 def with_labels(index: FeatureIndex, structure: Classes) -> FeatureIndex:

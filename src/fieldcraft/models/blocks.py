@@ -148,6 +148,34 @@ class Block:
         return shares
 
 
+MOST_PATHS = 4096  # sequences of states among which k different labellings are looked for
+
+
+def distinct_labellings(block: Block, k: int) -> list[list[tuple[list[str], float]]]:
+    """Per sequence up to k labellings of the best sequences of states, with their log-probabilities.
+
+    So many sequences of states are listed that they have k different labellings, or MOST_PATHS.
+    """
+    of, n = block.predictor, len(block.encoded.offsets) - 1
+    found: list[Ints] = [np.zeros((0, 0), np.int32)] * n
+    missing, paths = list(range(n)), k
+    while missing:
+        ranked = of.structure.operation("k_best")(block.potentials, paths)
+        for i in missing:
+            rows, first = np.unique(of.structure.labels_of(ranked[i][0]), axis=0, return_index=True)
+            found[i] = rows[np.argsort(first)][:k]
+        missing = [i for i in missing if len(found[i]) < k and len(ranked[i][0]) == paths < MOST_PATHS]
+        paths *= 4
+    out: list[list[tuple[list[str], float]]] = [[] for _ in range(n)]
+    for rank in range(max((len(rows) for rows in found), default=0)):
+        chosen = [rows[min(rank, len(rows) - 1)] for rows in found]
+        values = block.log_share(block.score(np.concatenate(chosen)))
+        for i, labels in enumerate(chosen):
+            if rank < len(found[i]):
+                out[i].append((of.classes_[labels].tolist(), float(values[i])))
+    return [sorted(row, key=lambda pair: -pair[1]) for row in out]
+
+
 def cuts(offsets: NDArray[np.int64], tokens: int) -> list[int]:
     """Bounds of blocks of sequences; all but the last have at least ``tokens`` tokens.
 

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fieldcraft.errors import InputError
 from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.state_text import parse_states, states_from_text
 from fieldcraft.structures.states import StateSpace
+
+if TYPE_CHECKING:
+    from fieldcraft.models.parameters import Parameters
+    from fieldcraft.models.voting import Voters
 
 
 class ChainCRF(SequenceModel):
@@ -31,7 +37,10 @@ class ChainCRF(SequenceModel):
     features : "supported" (configurations seen in training), "all", "all_states", "all_transitions", or
         "selected" (supported, and those that are probable after a few iterations)
     min_count : features seen less often are left out
-    states : "labels", or a StateSpace whose ``names`` are the labels in their order
+    states : what the chain runs over: "labels"; "labels+observed" (only label pairs of the training data);
+        "ngrams:2" or "ngrams:3" (chains of second and third order), also "ngrams:2+observed" and
+        "ngrams:2+iob2"; "latent:3" (three hidden states per label); a scheme such as "iob2" (valid labels
+        only); or a StateSpace whose ``names`` are the labels in their order. See ``fc.StateSpace``
     decoding : "viterbi" (the best labelling) or "posterior" (the best label at each position)
     metric : held-out score: "auto" is span F if the labels form a scheme, else token accuracy
     gazetteers : for templates that name them
@@ -51,6 +60,8 @@ class ChainCRF(SequenceModel):
     >>> crf.predict([[["w=the"], ["w=cat"]]]).tolist()
     [['DET', 'NOUN']]
     """
+
+    states_: StateSpace
 
     def export(self, path: str | os.PathLike[str], format: str = "crfsuite") -> None:
         """Write the model in the format of another toolkit, whole or not at all.
@@ -76,6 +87,12 @@ class ChainCRF(SequenceModel):
                     "they must agree, also in their order"
                 )
             return LinearChain(self.states)
-        if self.states != "labels":
-            raise InputError(f"states={self.states!r}; give 'labels' or a StateSpace")
-        return LinearChain(StateSpace.labels(labels))
+        known = vars(self).get("states_")  # of the training
+        if parse_states(self.states).observed and known is not None and known.names == tuple(labels):
+            return LinearChain(known)
+        return LinearChain(states_from_text(self.states, labels))
+
+    def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
+        super()._settle(parameters, classes, voters)
+        if isinstance(parameters.structure, LinearChain):
+            self.states_ = parameters.structure.states

@@ -16,7 +16,7 @@ from fieldcraft.design import Encoder, windows_of
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex, laid_out
 from fieldcraft.features.stored import StoredIndex
-from fieldcraft.potentials import ChainWeights, FeatureTable, TableWeights
+from fieldcraft.potentials import ChainWeights, FeatureTable, StateWeights, TableWeights
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure
 
@@ -45,12 +45,16 @@ class Scoring:
         return cls(laid_out(index, n_numbers(structure)), structure)
 
     @cached_property
-    def table(self) -> FeatureTable:
-        """The features by part and attribute; checks every number."""
+    def index(self) -> FeatureIndex:
+        """The features without their templates, which are not used here; checks every number."""
         self.features.check()
-        no_template = np.full(self.features.n_attributes, -1, np.int32)  # templates are not used here
-        index = self.features.index(no_template, np.zeros((0, 2), np.int32))
-        return FeatureTable(index, self.structure.configurations())
+        no_template = np.full(self.features.n_attributes, -1, np.int32)
+        return self.features.index(no_template, np.zeros((0, 2), np.int32))
+
+    @cached_property
+    def table(self) -> FeatureTable:
+        """The features by part and attribute."""
+        return FeatureTable(self.index, self.structure.configurations())
 
     def scorer(self, placed: Floats) -> Any:
         """A scorer with weights [F] in the order of ``features``; they are not copied."""
@@ -58,6 +62,8 @@ class Scoring:
             raise ValueError(f"weights of shape {placed.shape} for {len(self.features)} features")
         if isinstance(self.features, PackedIndex) and is_native(self.structure):
             return ChainWeights(self.features, placed)  # checks every number
+        if isinstance(self.structure, LinearChain) and self.structure.is_native:
+            return StateWeights(self.index, self.features.features(placed), self.structure.states)
         return TableWeights(self.table, self.features.features(placed), self.structure)
 
     def scorer_of(self, weights: Floats) -> Any:

@@ -246,6 +246,9 @@ def _pack_parameters(model: Storable, kind: Any) -> tuple[dict[str, Any], Arrays
     states = getattr(model, "states", None)
     if isinstance(states, StateSpace):
         named.pop("states", None)
+    elif isinstance(states, str):
+        states = getattr(model, "states_", None)
+    if isinstance(states, StateSpace):
         tables = {} if states.is_plain else {f"states.{k}": v for k, v in pack_states(states).items()}
     if "metric" in named:
         named["metric"] = named["metric"] if isinstance(named["metric"], str) else "auto"
@@ -271,7 +274,11 @@ def _unpack_parameters(model: Any, header: dict[str, Any], arrays: Arrays) -> No
     if spaces:
         if not hasattr(model, "states"):
             raise ValueError(f"{type(model).__name__} has no state space")
-        model.states = unpack_states(spaces, _labels(header["labels"]))
+        space = unpack_states(spaces, _labels(header["labels"]))
+        if "states" in header["parameters"]:  # a text: what it stood for in training
+            model.states_ = space
+        else:
+            model.states = space
 
 
 def _labels(labels: Any) -> list[str]:

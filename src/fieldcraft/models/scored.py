@@ -4,8 +4,8 @@
 
 All predictions are computed here with the operations of a structure, so that a new kind of model need not
 define any. If the structure lacks an operation, the error names it. States are mapped to labels: if a label
-has several states, the probability of a labelling is the sum over its states, and methods that need the
-distribution over labellings itself (k best, entropy) raise an InputError.
+has several states, the probability of a labelling is the sum over its states; the entropy of the labellings
+is an InputError then.
 
 Memory: a block has about 20,000 tokens. ``Scored`` with ``keep=True`` keeps the potentials of all blocks,
 otherwise one block at a time is in memory; native potentials that are used only once are not stored at all,
@@ -28,7 +28,7 @@ from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.numbered import spelled
 from fieldcraft.labels import encode_labels
-from fieldcraft.models.blocks import Block, Predictor, cuts, log_share, part_of
+from fieldcraft.models.blocks import Block, Predictor, cuts, distinct_labellings, log_share, part_of
 from fieldcraft.models.inputs import labels_of, sequences_of
 from fieldcraft.models.spans import SpanWindows, as_span, predicted_spans, window_probabilities
 from fieldcraft.structures.answers import Decoding
@@ -193,13 +193,18 @@ class Scored:
     # -- labellings -------------------------------------------------------------------------------
 
     def k_best(self, k: int) -> list[list[tuple[list[str], float]]]:
-        """Per sequence the k most probable labellings with their log-probabilities."""
+        """Per sequence the k most probable labellings with their log-probabilities.
+
+        If a label has several states, the labellings are those of the best sequences of states, each once.
+        """
         k = whole_number(k, "k", 1)
-        structure = self._one_to_one("k_best")
+        structure = self._predictor.structure
         best = structure.operation("k_best")
         names = self._predictor.classes_[structure.label_of]
 
         def ranked(block: Block) -> list[list[tuple[list[str], float]]]:
+            if not structure.one_to_one:
+                return distinct_labellings(block, k)
             pairs = zip(best(block.potentials, k), block.log_partition())
             return [
                 [(names[path].tolist(), float(log_share(s, z))) for path, s in zip(paths, scores)]

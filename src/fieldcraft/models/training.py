@@ -23,13 +23,14 @@ from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
-from fieldcraft.models.held_out import HeldOut, score_interval
+from fieldcraft.models.held_out import HeldOut, score_interval, unread
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.remarks import likely_cause, tell, warn_of_failure, warn_of_limit
 from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
+from fieldcraft.models.training_states import natural_objective, settled, small_weights
 from fieldcraft.models.warm_start import copy_of, grown, information, weights_for
 from fieldcraft.objectives.label_weights import resolve_label_weights
 from fieldcraft.optimisers import Optimiser, Size, handled_by, passed_over, resolve
@@ -67,7 +68,7 @@ class Training:
         *,
         growing: bool = False,
     ) -> None:
-        self.settings, self.structure_for, self.known = settings, structure_for, known
+        self.settings, self.structure_for, self.known = natural_objective(settings), structure_for, known
         self.grown = known if growing else None
         self.n_jobs = resolve_jobs(settings.n_jobs)
         resolve_decoding(settings.decoding)
@@ -102,9 +103,9 @@ class Training:
         ``start`` [F] are the initial weights; None for those of the settings.
         """
         check_snapshot(snapshot, resume=resume)
-        rules = Control(held_out=None if dev is None else _unread, **control)  # raises errors before any work
+        rules = Control(held_out=None if dev is None else unread, **control)  # raises errors before any work
         labels = labels_of(X, y, partial=self.objective.partial) if shared is None else shared.labels
-        self.classes = self._labels(labels, classes)
+        self._see(labels, classes)
         self._check_memory()
         loss = self._loss(labels)  # raises errors before any work
         data = self._encoded(X, labels) if shared is None else shared
@@ -212,13 +213,13 @@ class Training:
     def share(self, X: Any, y: Any) -> SharedDesign:
         """Encode X and y for several estimators with the same features."""
         labels = labels_of(X, y, partial=self.objective.partial)
-        self.classes = self._labels(labels, ())
+        self._see(labels)
         self._check_memory()
         return self._encoded(X, labels)
 
     def holds_all(self, shared: SharedDesign) -> bool:
         """Whether every weight has a penalty; without one, the start decides where the loss is flat."""
-        self.classes = self._labels(shared.labels, ())
+        self._see(shared.labels)
         index = shared.design.index
         return bool(np.all(self._penalty(shared.encoder, index).holds(len(index))))
 
@@ -228,12 +229,13 @@ class Training:
         design = self._design(encoder, X, labels)
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
-    def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
-        """Names of the labels; a model that grows keeps the positions of its labels."""
+    def _see(self, labels: list[Any], classes: Iterable[str] = ()) -> None:
+        """Names of the labels, of which a model that grows keeps the positions, and the states."""
         declared = self.settings.labels if self.grown is None else None
         names = declared_labels(declared, [*labels, [*classes]])
         known = [] if self.grown is None else self.grown.classes
-        return [*known, *(name for name in names if name not in known)]
+        self.classes = [*known, *(name for name in names if name not in known)]
+        self.structure_for = settled(self, labels)
 
     def _start(self, encoder: design_.Encoder, index: FeatureIndex) -> Floats:
         """The initial weights."""
@@ -242,6 +244,8 @@ class Training:
             weights[: len(self.grown.parameters.weights)] = self.grown.parameters.weights
         elif self.known is not None and self.settings.warm_start:
             weights = weights_for(self.known.parameters, encoder, index, self._structure())
+        elif not self._structure().one_to_one:  # at zero all states of a label would stay equal
+            weights = small_weights(self.settings.random_state, len(index))
         return weights
 
     def _penalty(self, encoder: design_.Encoder, index: FeatureIndex) -> Prior:
@@ -290,7 +294,8 @@ class Training:
 
     def finished(self, shared: SharedDesign, outcome: Outcome) -> Trained:
         """The result of an earlier training on ``shared``."""
-        self.classes, self.provenance = self._labels(shared.labels, ()), shared.provenance
+        self._see(shared.labels)
+        self.provenance = shared.provenance
         return self._trained(shared.encoder, shared.design.index, outcome)
 
     def _trained(self, encoder: design_.Encoder, index: FeatureIndex, outcome: Outcome) -> Trained:
@@ -360,7 +365,7 @@ class Training:
 
     def digest(self, shared: SharedDesign, *vectors: NDArray[Any] | None) -> str:
         """Different for trainings of ``shared`` that differ in anything, ``vectors`` included."""
-        self.classes = self._labels(shared.labels, ())
+        self._see(shared.labels)
         prior = self._penalty(shared.encoder, shared.design.index)
         return self._digest(shared.design, prior, *vectors)
 
@@ -390,8 +395,3 @@ def _identity(rules: Control) -> list[NDArray[Any] | None]:
     if not isinstance(rules.held_out, HeldOut):
         return [None]
     return [*rules.held_out.parts(), np.array([(rules.score_every or 1) if rules.keeps_best() else 0])]
-
-
-def _unread(weights: Floats) -> float:
-    """Placeholder for the held-out score until the data is read."""
-    raise NotImplementedError

@@ -82,6 +82,8 @@ def _interpolate(low: Point, high: Point) -> float:
     middle = low.step + 0.5 * width
     if not (math.isfinite(high.value) and math.isfinite(high.slope)):
         return low.step + 0.1 * width
+    if width == 0.0:  # steps too small to differ
+        return middle
     a = low.slope + high.slope - 3.0 * (high.value - low.value) / width
     square = a * a - low.slope * high.slope
     if square < 0.0:

@@ -29,7 +29,7 @@ from fieldcraft.models.blocks import cuts, part_of
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.pools.combining import Combined
 from fieldcraft.pools.logarithmic import LogOpinionPool
-from fieldcraft.potentials import ChainWeights, Parts
+from fieldcraft.potentials import ChainWeights, Parts, StateWeights
 from fieldcraft.structures.linear_chain import LinearChain
 
 Floats = NDArray[np.float64]
@@ -175,7 +175,7 @@ def _block(
 
 def potentials_of(scorer: Any, encoded: Encoded) -> Parts:
     """The potentials of a model as arrays."""
-    if isinstance(scorer, ChainWeights):
+    if isinstance(scorer, (ChainWeights, StateWeights)):
         return LinearChain.potentials(*scorer.arrays(encoded), encoded.offsets)
     parts: Parts = scorer.potentials(encoded)
     node = parts["node"]

@@ -17,6 +17,7 @@ from fieldcraft.problems.composed import ComposedProblem
 from fieldcraft.problems.dual import ChainDual
 from fieldcraft.problems.penalised import check_mask, check_weights, crew, release_memory
 from fieldcraft.problems.scaling import ScalingProblem
+from fieldcraft.problems.states import StateProblem, state_gradient
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure
 
@@ -35,7 +36,11 @@ FUSED: dict[type[Structure], Mapping[str, Builder]] = {
 
 def offers(structure: Structure, *, fused: bool = True) -> Mapping[str, Builder]:
     """The protocols that a structure's problems follow, each with its class."""
-    native = FUSED.get(type(structure), {}) if fused and structure.is_plain else {}
+    native: Mapping[str, Builder] = {}
+    if fused and structure.is_plain:
+        native = FUSED.get(type(structure), {})
+    elif fused and type(structure) is LinearChain:
+        native = {"gradient": state_gradient}
     return {**COMPOSED, **native}
 
 
@@ -74,6 +79,7 @@ __all__ = [
     "ChainProblem",
     "ComposedProblem",
     "ScalingProblem",
+    "StateProblem",
     "build",
     "check_mask",
     "check_weights",

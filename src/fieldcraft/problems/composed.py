@@ -57,7 +57,8 @@ class ComposedProblem(Penalised):
         self.structure = structure.using(1)
         self._table = FeatureTable(design.index, structure.configurations())
         self._encoded, self._gold = design.encoded, self._gold_of(design)
-        self._blocks = [self._block(a, b) for a, b in _cuts(design.encoded.offsets)]
+        most = max(1, BLOCK * 500 // max(500, structure.n_parts))
+        self._blocks = [self._block(a, b) for a, b in _cuts(design.encoded.offsets, most)]
         self._sequences: dict[int, Block] = {}  # blocks of one sequence, made when it is first visited
         self._passes: Any = None
 
@@ -66,7 +67,7 @@ class ComposedProblem(Penalised):
         labels: NDArray[Any] = design.gold
         if design.partial is not None:
             labels = design.partial.allowed(len(structure.labels))
-        gold = structure.gold(labels)
+        gold = structure.gold(labels, design.encoded.offsets)
         if gold.ndim == 2 and not self.objective.partial:
             raise InputError(
                 f"{self.objective.name} needs one state per label, and this {structure.name} has "
@@ -175,10 +176,10 @@ class ComposedProblem(Penalised):
         return [(rows[name], potentials[name].shape[-1]) for name in self.structure.parts]
 
 
-def _cuts(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """First and last sequence of each block: at most BLOCK positions, or one longer sequence."""
+def _cuts(offsets: NDArray[np.int64], most: int = BLOCK) -> Iterator[tuple[int, int]]:
+    """First and last sequence of each block: at most so many positions, or one longer sequence."""
     first = 0
     for i in range(1, len(offsets)):
-        if i == len(offsets) - 1 or offsets[i + 1] - offsets[first] > BLOCK:
+        if i == len(offsets) - 1 or offsets[i + 1] - offsets[first] > most:
             yield first, i
             first = i

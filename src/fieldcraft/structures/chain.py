@@ -75,7 +75,7 @@ def marginals(
         if not edge_totals:
             check_rows(states, held.offsets)
         node_out, edge_out, log_z = _core.marginals(held.potentials, numerics, form, resolve_jobs(n_jobs))
-    edge_out = edge_out if states.is_complete else edge_out[:, states.cells]
+    edge_out = edge_out if edge_out.shape[1] == states.n_transitions else edge_out[:, states.cells]
     return Marginals(node_out, edge_out[0] if edge_totals else edge_out, log_z)
 
 
@@ -83,7 +83,7 @@ def log_marginals(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, *, n_jobs: int = 1
 ) -> Floats:
     """Logarithms [tokens, S] of the node marginals, right also where these are too small for a number."""
-    with Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states, dense=True) as held:
         return _floats(_core.log_marginals(held.potentials, resolve_jobs(n_jobs)))
 
 
@@ -101,7 +101,7 @@ def covariance(
     With moved = mu v it is the covariance of every part with the sum over positions of v[t, y_t], which
     is what any function of the node marginals mu needs for its gradient; in linear time.
     """
-    with Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states, dense=True) as held:
         given = real_numbers(moved, "moved")
         if given.shape != held.node.shape:
             raise InputError(f"moved has shape {given.shape}; expected {held.node.shape}")
@@ -190,7 +190,7 @@ def window_probability(
     Window r covers positions first[r] .. of sequence[r]; rows ptr[r] .. ptr[r + 1] of ``allowed``
     [positions, S] are the sets.
     """
-    with Held(node, edge, offsets, states) as held:
+    with Held(node, edge, offsets, states, dense=True) as held:
         return _floats(
             _core.window_probability(
                 held.potentials,
@@ -225,7 +225,7 @@ def neighbour_scores(
     node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace, labels: ArrayLike
 ) -> Floats:
     """Scores [tokens, S] of each state at each position while its neighbours have the given labels."""
-    held, given = Held(node, edge, offsets, states), state_numbers(labels, offsets, states)
+    held, given = Held(node, edge, offsets, states, dense=True), state_numbers(labels, offsets, states)
     pairs = held.edge.reshape(-1, states.n_states, states.n_states)
     at, ends = steps(offsets), np.asarray(offsets)
     row = at if len(pairs) > 1 else np.zeros_like(at)

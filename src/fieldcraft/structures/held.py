@@ -16,15 +16,32 @@ from fieldcraft.errors import InputError, input_error
 from fieldcraft.potentials import check_matrices
 from fieldcraft.structures.states import StateSpace
 
+FEW_STATES = 16  # up to so many, dense matrices are quicker
+LARGE_SCORE = 1e280  # beyond, sums may overflow, which the dense recursions know how to avoid
+
 
 class Held:
-    """Checked arrays as the core's potentials; a core's complaint becomes an InputError."""
+    """Checked arrays as the core's potentials; a core's complaint becomes an InputError.
 
-    def __init__(self, node: ArrayLike, edge: ArrayLike, offsets: ArrayLike, states: StateSpace) -> None:
+    State spaces with few transitions have potentials of their own kind, unless ``dense`` asks for the
+    matrices that some operations need.
+    """
+
+    potentials: Any
+
+    def __init__(
+        self,
+        node: ArrayLike,
+        edge: ArrayLike,
+        offsets: ArrayLike,
+        states: StateSpace,
+        *,
+        dense: bool = False,
+        graph: Any = None,
+    ) -> None:
         check_states(states)
         self.node = real_numbers(node, "node potentials")
         S, E = states.n_states, states.n_transitions
-        check_matrices("arrays", S)
         if self.node.ndim != 2 or self.node.shape[1] != S:
             raise InputError(f"node potentials have shape {self.node.shape}; expected [tokens, {S}]")
         given = real_numbers(edge, "edge potentials")
@@ -32,12 +49,21 @@ class Held:
         expected = (len(self.node), E) if per_token else (E,)
         if given.shape != expected:
             raise InputError(f"edge potentials have shape {given.shape}; expected {expected}")
+        self.offsets = whole_numbers(offsets, np.int64, "offsets")
+        if not dense and is_sparse(states) and _moderate(self.node) and _moderate(given):
+            self.edge = given.reshape(-1)
+            graph = states.graph(own_classes=True) if graph is None else graph
+            try:
+                self.potentials = _core.state_arrays(graph, self.node, self.edge, per_token, self.offsets)
+            except ValueError as error:
+                raise InputError(str(error)) from None
+            return
+        check_matrices("arrays", S)
         if not states.is_complete:
             full = np.full((*given.shape[:-1], S * S), -np.inf)
             full[..., states.cells] = given
             given = full
         self.edge = given.reshape(-1)
-        self.offsets = whole_numbers(offsets, np.int64, "offsets")
         arguments: tuple[Any, ...] = (
             self.offsets,
             np.ascontiguousarray(states.starts, np.uint8),
@@ -54,6 +80,17 @@ class Held:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, ValueError) and not isinstance(error, InputError):
             raise input_error(error) from None
+
+
+def is_sparse(states: StateSpace) -> bool:
+    """Whether a space has so few transitions that they are better kept as a list than as a matrix."""
+    return states.n_states > FEW_STATES and 4 * states.n_transitions <= states.n_states**2
+
+
+def _moderate(scores: NDArray[np.float64]) -> bool:
+    """Whether sums of these scores cannot overflow; not a number counts as moderate and is refused later."""
+    top = np.max(np.abs(scores), initial=0.0, where=np.isfinite(scores))
+    return bool(top * (2.0 * len(scores) + 2) < LARGE_SCORE)
 
 
 def check_states(states: StateSpace) -> None:

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from fieldcraft import _core
 from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
-from fieldcraft.potentials import NativePotentials, Parts, check_matrices
+from fieldcraft.potentials import TUPLE, NativePotentials, Parts, check_matrices
 from fieldcraft.structures import chain
 from fieldcraft.structures.answers import Inference
 from fieldcraft.structures.extents import check_rows, check_samples
-from fieldcraft.structures.held import Held, whole_numbers
+from fieldcraft.structures.held import Held, is_sparse, whole_numbers
 from fieldcraft.structures.states import StateSpace
 from fieldcraft.structures.structure import Structure
 
@@ -49,6 +49,7 @@ class LinearChain(Structure):
         names = states.names or tuple(map(str, range(int(states.label_of.max()) + 1)))
         super().__init__(names, n_jobs=n_jobs)
         self.states = states
+        self._graphs: dict[bool, Any] = {}
 
     @staticmethod
     def potentials(node: ArrayLike, edge: ArrayLike, offsets: ArrayLike) -> Parts:
@@ -90,13 +91,13 @@ class LinearChain(Structure):
 
     def log_marginals(self, potentials: Potentials) -> Floats:
         """[tokens, S] logarithms of the node marginals."""
-        return np.asarray(_core.log_marginals(self._handle(potentials), self.n_jobs))
+        return np.asarray(_core.log_marginals(self._handle(potentials, dense=True), self.n_jobs))
 
     def covariance(self, potentials: Potentials, moved: Floats) -> Parts:
         """Gradient of the sum of ``moved`` [tokens, S] times log marginals."""
         given = np.ascontiguousarray(moved, np.float64)
         check_rows(self.states, potentials.offsets)
-        node, edge = _core.covariance(self._handle(potentials), given, self.n_jobs)
+        node, edge = _core.covariance(self._handle(potentials, dense=True), given, self.n_jobs)
         return self._parts(node, edge, potentials.offsets)
 
     def neighbour_scores(self, potentials: Parts, states: Ints) -> Floats:
@@ -137,13 +138,17 @@ class LinearChain(Structure):
         Window r covers positions first[r] .. of sequence[r]; rows ptr[r] .. ptr[r + 1] of ``allowed``
         [positions, Y] are the sets.
         """
-        labels = np.ascontiguousarray(np.asarray(allowed, np.uint8)[:, self.label_of])
+        labels = np.ascontiguousarray(allowed, np.uint8)
+        over_states = isinstance(potentials, NativePotentials) and potentials.space is not None
+        if not over_states:
+            labels = np.ascontiguousarray(labels[:, self.label_of])
         at, begin, ends = (whole_numbers(part, np.int64, "windows") for part in (sequence, first, ptr))
-        handle = self._handle(potentials)
+        handle = self._handle(potentials, dense=True)
         return np.asarray(_core.window_probability(handle, at, begin, ends, labels, self.n_jobs))
 
     def check_memory(self) -> None:
-        check_matrices("training" if self.is_plain else "arrays", self.states.n_states)
+        if self.is_plain or not self.states.pairs_of_classes:
+            check_matrices("training" if self.is_plain else "arrays", self.states.n_states)
 
     # -- labels and classes -------------------------------------------------------------------------
 
@@ -152,11 +157,83 @@ class LinearChain(Structure):
         return self.states.n_states
 
     @property
+    def n_parts(self) -> int:
+        return self.states.n_transitions
+
+    @property
     def label_of(self) -> Ints:
         return self.states.label_of
 
+    @property
+    def one_to_one(self) -> bool:
+        return self.states.determined
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the core computes the potentials: edge classes are pairs of node classes."""
+        return self.is_plain or self.states.pairs_of_classes
+
+    def graph(self, *, own_classes: bool = False) -> Any:
+        """The core's form of the state space."""
+        if own_classes not in self._graphs:
+            self._graphs[own_classes] = self.states.graph(own_classes=own_classes)
+        return self._graphs[own_classes]
+
+    def gold(self, labels: NDArray[Any], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        given = np.asarray(labels)
+        known = given.ndim == 1 and offsets is not None and self.states.determined
+        if not known or self.n_states == len(self.labels) or offsets is None:
+            return super().gold(labels)
+        states = self.states.paths(given, offsets)
+        if np.any(states < 0):
+            sequence, token = where(int(np.argmax(states < 0)), offsets)
+            raise self.impossible(sequence, token, self.labels[given[np.argmax(states < 0)]])
+        return states
+
+    def trace(
+        self, allowed: NDArray[Any], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """[E] how many steps of labellings could use each transition, and [N] where a sequence is stuck.
+
+        ``allowed`` [tokens, Y] are the labels that each token may have. A sequence is stuck at the first
+        token for which the space has no state, at its length if it may not stop there; -1 if it is not.
+        """
+        mask = np.ascontiguousarray(allowed, np.uint8)
+        counts, stuck = _core.trace_states(self.graph(), np.asarray(offsets, np.int64), mask)
+        return counts, stuck
+
+    def tuple_counts(self, allowed: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        counts, _ = self.trace(allowed, offsets)
+        out = np.zeros(self.states.n_tuples + 1, np.int64)
+        for level in self.states.tuple_class:
+            np.add.at(out, level, counts)
+        return out[:-1]
+
+    def impossible(self, sequence: int, token: int, label: str | None) -> InputError:
+        """The error for labels that the state space forbids."""
+        what = f"token {token}: label {label!r} is impossible here" if label is not None else "it may not end"
+        return InputError(
+            f"sequence {sequence}, {what} in the state space of the model; mend the labels "
+            "(fc.schemes.convert(labels, 'conlleval', scheme) spells spans as a scheme requires), "
+            "or choose other states="
+        )
+
+    def restrict(self, potentials: Any, gold: NDArray[Any]) -> Any:
+        if not isinstance(potentials, NativePotentials):
+            return super().restrict(potentials, gold)
+        allowed = np.zeros((len(gold), len(self.labels)), bool)
+        if gold.ndim == 1:
+            allowed[np.arange(len(gold)), self.label_of[gold]] = True
+        else:  # of states
+            np.logical_or.at(allowed.T, self.label_of, gold.T.astype(bool))
+        extra = np.zeros(0) if potentials.space is None else potentials.space[1]
+        return potentials.over(self.graph(), extra, allowed)
+
     def configurations(self) -> Mapping[str, Ints]:
-        return {"node": self.states.node_labels, "edge": self.states.edge_labels}
+        tables = {"node": self.states.node_labels, "edge": self.states.edge_labels}
+        if self.states.n_tuples:
+            tables[TUPLE] = np.arange(self.states.n_tuples, dtype=np.int32)[:, None]
+        return tables
 
     def used_rows(self, name: str, offsets: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         if name == "node":
@@ -174,27 +251,37 @@ class LinearChain(Structure):
         if s.is_plain:
             return super().label_classes()
         pairs = np.stack([s.label_of[s.sources], s.label_of[s.targets]], axis=1)
-        return {
+        tables = {
             "node": _distinct(s.label_of[:, None], s.node_labels[s.node_class]),
             "edge": _distinct(pairs, s.edge_labels[s.edge_class]),
         }
+        if s.n_tuples:
+            used = s.tuple_class >= 0
+            labels = np.concatenate([pairs[row] for row in used])
+            tables[TUPLE] = _distinct(labels, s.tuple_class[used][:, None])
+        return tables
 
     def expand(self, classes: Parts) -> Parts:
         if self.states.is_plain:
             return classes
-        node, edge = classes["node"], classes["edge"]
+        node, edge = classes["node"], classes["edge"][..., self.states.edge_class]
+        if self.states.n_tuples:
+            per_class = np.append(np.atleast_2d(classes[TUPLE])[0], 0.0)  # without attributes: equal rows
+            edge = edge + per_class[self.states.tuple_class].sum(axis=0)
         rows = np.broadcast_to(node, (classes.n_positions, node.shape[-1]))
-        return self.potentials(
-            rows[:, self.states.node_class], edge[..., self.states.edge_class], classes.offsets
-        )
+        return self.potentials(rows[:, self.states.node_class], edge, classes.offsets)
 
     def collapse(self, gradient: Parts) -> Parts:
         if self.states.is_plain:
             return gradient
         tables = {"node": self.states.node_class, "edge": self.states.edge_class}
-        return Parts(
-            {name: _summed(gradient[name], table) for name, table in tables.items()}, gradient.offsets
-        )
+        arrays = {name: _summed(gradient[name], table) for name, table in tables.items()}
+        if self.states.n_tuples:
+            levels = [
+                _summed(gradient["edge"], level, self.states.n_tuples) for level in self.states.tuple_class
+            ]
+            arrays[TUPLE] = np.sum(levels, axis=0)
+        return Parts(arrays, gradient.offsets)
 
     # -- inside -------------------------------------------------------------------------------------
 
@@ -203,13 +290,15 @@ class LinearChain(Structure):
         rows = np.broadcast_to(node, (potentials.n_positions, node.shape[-1]))
         return rows, potentials["edge"], potentials.offsets
 
-    def _handle(self, potentials: Potentials) -> Any:
+    def _handle(self, potentials: Potentials, *, dense: bool = False) -> Any:
         if isinstance(potentials, NativePotentials):
             return potentials.handle
-        return Held(*self._arrays(potentials), self.states).potentials
+        graph = self.graph(own_classes=True) if is_sparse(self.states) else None
+        return Held(*self._arrays(potentials), self.states, dense=dense, graph=graph).potentials
 
     def _parts(self, node: Floats, edge: Floats, offsets: NDArray[np.int64]) -> Parts:
-        return self.potentials(node, edge if self.states.is_complete else edge[:, self.states.cells], offsets)
+        listed = edge.shape[1] == self.states.n_transitions
+        return self.potentials(node, edge if listed else edge[:, self.states.cells], offsets)
 
 
 def _distinct(labels: Ints, numbers: Ints) -> tuple[Ints, Ints]:
@@ -219,8 +308,20 @@ def _distinct(labels: Ints, numbers: Ints) -> tuple[Ints, Ints]:
     return both[:, :k], both[:, k:]
 
 
-def _summed(rows: Floats, classes: Any) -> Floats:
-    """Columns of one class added up."""
-    out = np.zeros((len(rows), int(classes.max(initial=-1)) + 1))
-    np.add.at(out.T, classes, rows.T)
+def _summed(rows: Floats, classes: Any, n: int | None = None) -> Floats:
+    """Columns of one class added up; those of class -1 are left out."""
+    n = int(classes.max(initial=-1)) + 1 if n is None else n
+    order = np.argsort(classes, kind="stable")
+    order = order[classes[order] >= 0]
+    kept = classes[order]
+    out = np.zeros((len(rows), n))
+    if len(order):
+        first = np.flatnonzero(np.diff(kept, prepend=-1))
+        out[:, kept[first]] = np.add.reduceat(rows[:, order], first, axis=1)
     return out
+
+
+def where(token: int, offsets: NDArray[np.int64]) -> tuple[int, int]:
+    """The sequence of a token and its position in it."""
+    sequence = int(np.searchsorted(offsets, token, side="right")) - 1
+    return sequence, token - int(offsets[sequence])

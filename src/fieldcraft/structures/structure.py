@@ -117,6 +117,11 @@ class Structure:
         return len(self.labels)
 
     @property
+    def n_parts(self) -> int:
+        """About how many numbers a position has; blocks of positions are the smaller the more there are."""
+        return self.n_states
+
+    @property
     def label_of(self) -> Ints:
         """[S] the label of each state."""
         return np.arange(len(self.labels), dtype=np.int32)
@@ -135,12 +140,14 @@ class Structure:
         """Whether a labelling has exactly one sequence of states; k best and entropy need it."""
         return self.n_states == len(self.labels)
 
-    def gold(self, labels: NDArray[Any]) -> NDArray[Any]:
+    def gold(self, labels: NDArray[Any], offsets: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Labels as objectives read them: states [positions], or a table [positions, S] of allowed states.
 
         ``labels`` has one label per position, or a row of booleans per position, one for each label. A table
-        is returned where a label does not determine the state.
+        is returned where a label does not determine the state. ``offsets`` [N + 1] of the sequences are for
+        structures in which the labels before it do.
         """
+        del offsets
         given = np.asarray(labels)
         if given.ndim == 1:
             if self.n_states == len(self.labels):
@@ -184,6 +191,10 @@ class Structure:
     def collapse(self, gradient: Parts) -> Parts:
         """The adjoint of ``expand``: a gradient in the potentials -> one per configuration."""
         return gradient
+
+    def tuple_counts(self, allowed: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[tuples] how often each configuration of the part "tuple" occurs; ``allowed`` [positions, Y]."""
+        raise NotImplementedError
 
     # -- arithmetic on parts -----------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from fieldcraft.features.classes import names_labels, with_classes, with_labels
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import encode_labels
 from fieldcraft.models.parameters import Parameters
-from fieldcraft.potentials import Parts
+from fieldcraft.potentials import StateWeights, TableWeights
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 from fieldcraft.structures.structure import Structure
@@ -148,10 +148,14 @@ def test_potentials_are_those_of_the_classes(*, tie: bool) -> None:
     states = space(3, tie=tie)
     encoder, index = design_index(LinearChain(states))
     weights = np.random.default_rng(0).normal(size=len(index))
-    parameters = Parameters.of(encoder, index, weights, LinearChain(states))
     encoded = encoder.encode(X, grow=False)
-    potentials = parameters.scorer.potentials(encoded)
-    assert isinstance(potentials, Parts)
+    potentials = TableWeights.of(index, weights, LinearChain(states)).potentials(encoded)
+    scorer = Parameters.of(encoder, index, weights, LinearChain(states)).scorer
+    if isinstance(scorer, StateWeights):
+        node, edge = scorer.arrays(encoded)
+        later = LinearChain(states).used_rows("edge", encoded.offsets)
+        np.testing.assert_allclose(node, potentials["node"], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(edge[later], potentials["edge"][later], rtol=1e-12, atol=1e-12)
     rows = zip(index.attribute.tolist(), index.previous.tolist(), index.label.tolist())
     weight = dict(zip(rows, weights.tolist()))
     tokens = [set(map(str, token)) for sequence in X for token in sequence]

@@ -27,9 +27,9 @@ class Counts:
             self.scored += 1
             return potentials(*arguments)
 
-        def used(chain: LinearChain, given: Any) -> Any:
+        def used(chain: LinearChain, given: Any, **settings: Any) -> Any:
             self.computed += not isinstance(given.handle, _core.ScoredPotentials)
-            return handle(chain, given)
+            return handle(chain, given, **settings)
 
         patch.setattr(encoder, "encode", encode)
         patch.setattr(scorer, "potentials", apply)

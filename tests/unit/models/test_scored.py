@@ -247,9 +247,12 @@ def test_two_states_per_label() -> None:
             first = sum(share for labels, share in one.items() if labels[t] == "D") / z
             assert row == pytest.approx([first, 1 - first], rel=1e-9)
     assert {label for row in of.sample(3) for drawn in row for label in drawn} <= {"D", "N"}
-    for ask in (of.entropy, lambda: of.k_best(2)):
-        with pytest.raises(fc.FieldcraftError, match="several states for a label"):
-            ask()
+    for ranked, one, z in zip(of.k_best(2), paths, total):
+        names = ["".join(labels) for labels, _ in ranked]
+        assert len(set(names)) == len(names) == min(2, len(one))
+        assert np.exp([v for _, v in ranked]) == pytest.approx([one[name] / z for name in names], rel=1e-9)
+    with pytest.raises(fc.FieldcraftError, match="several states for a label"):
+        of.entropy()
 
 
 def test_blocks_are_cut_at_sequences() -> None:

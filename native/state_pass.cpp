@@ -1,0 +1,368 @@
+#include "state_pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "canary.hpp"
+
+namespace fieldcraft {
+namespace {
+
+constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+constexpr double kSafeSpread = 240;  // exp(-240) * 1e-200 is still a normal number
+constexpr double kTiny = 1e-200;
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = kMinusInf;
+  void add(double x) {
+    if (x != kMinusInf) low = std::min(low, x), high = std::max(high, x);
+  }
+  double spread() const { return high == kMinusInf ? 0 : high - low; }
+};
+
+}  // namespace
+
+void StateEdges::exponentiate() {
+  Range range;
+  for (const double score : scores) range.add(score);
+  shift = range.high == kMinusInf ? 0 : range.high, spread = range.spread();
+  const size_t n = scores.size();
+  matrix.reserve(static_cast<size_t>(padded(static_cast<int64_t>(n))));
+  for (size_t e = 0; e < n; ++e) matrix[e] = scores[e] - shift;
+  FIELDCRAFT_DISPATCH(exp_all, matrix.data(), matrix.data(), n);
+}
+
+// Whether a state is possible at a position, whatever the scores.
+bool StatePass::may(int64_t t, int64_t s) const {
+  if (t == 0 && !graph_.starts[s]) return false;
+  if (t == given_.T - 1 && !graph_.stops[s]) return false;
+  return given_.allowed == nullptr || given_.allowed[t * graph_.n_labels + graph_.label_of[s]];
+}
+
+// The transitions of step t. Those of its own are computed when a step is first asked for.
+const StateEdges& StatePass::step(int64_t t) {
+  if (!given_.own) return *given_.edges;
+  if (own_t_ != t) {
+    own_.scores.resize(static_cast<size_t>(graph_.E()));
+    own_used_ = given_.own(t, own_.scores.data());
+    own_t_ = t;
+    if (own_used_) own_.exponentiate();
+  }
+  return own_used_ ? own_ : *given_.edges;
+}
+
+void StatePass::state_scores(int64_t t, double* row) const {
+  const double* node = given_.node + t * given_.C;
+  for (int64_t s = 0; s < graph_.S(); ++s) row[s] = may(t, s) ? node[graph_.node_class[s]] : kMinusInf;
+}
+
+double StatePass::log_partition(const StateScores& scores, Numerics numerics) {
+  given_ = scores, own_t_ = -1, log_space_ = false;
+  if (given_.T == 0) return log_z_ = 0;
+  const size_t n = static_cast<size_t>(given_.T * graph_.S());
+  if (alpha_.size() < n) alpha_.resize(n), psi_.resize(n);
+  sums_.resize(given_.T);
+  if (numerics != Numerics::log && scaled_forward()) return log_z_;
+  log_forward();
+  if (numerics == Numerics::scaled && log_z_ != kMinusInf)
+    throw std::invalid_argument(
+        "the scaled recursions would lose digits on these potentials; use numerics='auto'");
+  return log_z_;
+}
+
+bool StatePass::scaled_forward() {
+  const int64_t S = graph_.S(), C = given_.C;
+  double widest_edge = 0;
+  log_z_ = 0;
+  row_.reserve(static_cast<size_t>(padded(C)));
+  std::fill_n(row_.data(), padded(C), 0.0);
+  double product = 1;
+  for (int64_t t = 0; t < given_.T; ++t) {
+    double *a = alpha_.data() + t * S, *psi = psi_.data() + t * S;
+    const double* node = given_.node + t * C;
+    Range range;
+    for (int64_t c = 0; c < C; ++c) range.add(node[c]);
+    if (range.high == kMinusInf) return false;
+    for (int64_t c = 0; c < C; ++c) row_[c] = node[c] - range.high;
+    FIELDCRAFT_DISPATCH(exp_all, row_.data(), row_.data(), static_cast<size_t>(C));
+    for (int64_t s = 0; s < S; ++s) psi[s] = row_[graph_.node_class[s]];
+    if (t == 0 || t == given_.T - 1 || given_.allowed != nullptr)
+      for (int64_t s = 0; s < S; ++s) psi[s] = may(t, s) ? psi[s] : 0.0;
+    log_z_ += range.high;
+    double total = 0;
+    if (t == 0) {
+      std::copy_n(psi, S, a);
+    } else {
+      const StateEdges& edges = step(t);
+      widest_edge = std::max(widest_edge, edges.spread), log_z_ += edges.shift;
+      std::fill_n(a, S, 0.0);
+      FIELDCRAFT_DISPATCH(runs_forward, graph_.view(), a - S, edges.matrix.data(), a);
+      for (int64_t s = 0; s < S; ++s) a[s] *= psi[s];
+      breath_.after(graph_.E());
+    }
+    if (range.spread() + widest_edge > kSafeSpread) return false;
+    for (int64_t s = 0; s < S; ++s) total += a[s];
+    if (!(total > kTiny)) return false;
+    const double inverse = 1 / total;
+    bool vanishes = false;
+    for (int64_t s = 0; s < S; ++s) a[s] *= inverse, vanishes |= (a[s] > 0) & (a[s] < kTiny);
+    if (vanishes) return false;
+    sums_[t] = total, product *= total;
+    if (!(product > 1e-100 && product < 1e100)) log_z_ += std::log(product), product = 1;
+  }
+  log_z_ += std::log(product);
+  return true;
+}
+
+// alpha_[t, y] = log of the sum over prefixes that end in y, less the row's largest, which log Z takes.
+void StatePass::log_forward() {
+  const int64_t S = graph_.S();
+  log_space_ = true, log_z_ = 0;
+  for (int64_t t = 0; t < given_.T; ++t) {
+    double* a = alpha_.data() + t * S;
+    state_scores(t, psi_.data() + t * S);
+    const double* node = psi_.data() + t * S;
+    std::vector<double> terms;
+    const StateEdges* edges = t == 0 ? nullptr : &step(t);
+    for (int64_t y = 0; y < S; ++y) {
+      if (t == 0 || node[y] == kMinusInf) {
+        a[y] = node[y];
+        continue;
+      }
+      terms.clear();
+      for (int64_t k = graph_.in_ptr[y]; k < graph_.in_ptr[y + 1]; ++k) {
+        const int64_t e = graph_.in_edge[k];
+        terms.push_back(a[graph_.source[e] - S] + edges->scores[e]);
+      }
+      a[y] = node[y] + log_sum_exp(terms.data(), static_cast<int>(terms.size()));
+    }
+    const double top = *std::max_element(a, a + S);
+    log_z_ += top;
+    if (top == kMinusInf) return;
+    for (int64_t y = 0; y < S; ++y) a[y] -= top;
+    breath_.after(graph_.E());
+  }
+  log_z_ += log_sum_exp(alpha_.data() + (given_.T - 1) * S, static_cast<int>(S));
+}
+
+void StatePass::marginals(double weight, double* out, double* totals, const Sink* sink) {
+  if (given_.T == 0) return;
+  products_.assign(graph_.E(), 0.0), pairs_.resize(graph_.E());
+  if (!log_space_ && scaled_backward(weight, out, totals, sink)) {
+    const double* matrix = given_.edges->matrix.data();
+    for (int64_t e = 0; e < graph_.E() && totals != nullptr; ++e) totals[e] += products_[e] * matrix[e];
+    return;
+  }
+  if (!log_space_) log_forward();
+  log_backward(weight, out, totals, sink);
+}
+
+// False where a suffix sum overflows; `totals` and the sink are not touched then before that is known.
+bool StatePass::scaled_backward(double weight, double* out, double* totals, const Sink* sink) {
+  const int64_t S = graph_.S(), T = given_.T;
+  beta_.resize(static_cast<size_t>(T * S));
+  std::fill_n(beta_.data() + (T - 1) * S, S, 1.0);
+  for (int64_t t = T - 1; t >= 0; --t) {
+    const double *a = alpha_.data() + t * S, *b = beta_.data() + t * S;
+    double* p = out + t * S;
+    for (int64_t s = 0; s < S; ++s) {
+      p[s] = a[s] == 0 ? 0.0 : weight * a[s] * b[s];
+      if (a[s] != 0 && !(b[s] < 1 / kTiny)) return false;
+    }
+    if (t == 0) break;
+    // psi becomes v
+    double* v = psi_.data() + t * S;
+    const double inverse = 1 / sums_[t];
+    for (int64_t s = 0; s < S; ++s) v[s] = a[s] == 0 ? 0.0 : v[s] * b[s] * inverse;
+    double* before = beta_.data() + (t - 1) * S;
+    std::fill_n(before, S, 0.0);
+    FIELDCRAFT_DISPATCH(runs_backward, graph_.view(), a - S, step(t).matrix.data(), v, before);
+    breath_.after(graph_.E());
+  }
+  for (int64_t t = 1; t < T && (totals != nullptr || sink != nullptr); ++t) {
+    const double *a = alpha_.data() + (t - 1) * S, *v = psi_.data() + t * S;
+    const StateEdges& edges = step(t);
+    if (sink == nullptr && &edges == given_.edges) {
+      FIELDCRAFT_DISPATCH(runs_products, graph_.view(), a, v, weight, products_.data());
+    } else {
+      std::fill(pairs_.begin(), pairs_.end(), 0.0);
+      FIELDCRAFT_DISPATCH(runs_products, graph_.view(), a, v, weight, pairs_.data());
+      for (int64_t e = 0; e < graph_.E(); ++e) pairs_[e] *= edges.matrix[e];
+      for (int64_t e = 0; e < graph_.E() && totals != nullptr; ++e) totals[e] += pairs_[e];
+      if (sink != nullptr) (*sink)(t, pairs_.data());
+    }
+    breath_.after(graph_.E());
+  }
+  return true;
+}
+
+void StatePass::log_backward(double weight, double* out, double* totals, const Sink* sink) {
+  const int64_t S = graph_.S(), T = given_.T, E = graph_.E();
+  std::vector<double> b(S, 0.0), earlier(S), terms;
+  const auto normalise = [&](double* logs, int64_t n) {
+    const double top = n == 0 ? kMinusInf : *std::max_element(logs, logs + n);
+    double total = 0;
+    for (int64_t k = 0; k < n; ++k) total += logs[k] = top == kMinusInf ? 0 : std::exp(logs[k] - top);
+    for (int64_t k = 0; k < n && total > 0; ++k) logs[k] *= weight / total;
+  };
+  for (int64_t t = T - 1; t >= 0; --t) {
+    const double* a = alpha_.data() + t * S;
+    for (int64_t s = 0; s < S; ++s) out[t * S + s] = a[s] + b[s];
+    normalise(out + t * S, S);
+    if (t == 0) return;
+    const StateEdges& edges = step(t);
+    const double* node = psi_.data() + t * S;
+    for (int64_t x = 0; x < S; ++x) {
+      terms.clear();
+      for (int64_t e = graph_.out_ptr[x]; e < graph_.out_ptr[x + 1]; ++e) {
+        const int32_t y = graph_.target[e];
+        terms.push_back(edges.scores[e] + node[y] + b[y]);
+        pairs_[e] = a[x - S] + terms.back();
+      }
+      earlier[x] = CANARY(STATES_LOG, log_sum_exp(terms.data(), static_cast<int>(terms.size())));
+    }
+    normalise(pairs_.data(), E);
+    for (int64_t e = 0; e < E && totals != nullptr; ++e) totals[e] += pairs_[e];
+    if (sink != nullptr) (*sink)(t, pairs_.data());
+    const double top = *std::max_element(earlier.begin(), earlier.end());
+    for (int64_t x = 0; x < S; ++x) b[x] = earlier[x] == kMinusInf ? kMinusInf : earlier[x] - top;
+    breath_.after(E);
+  }
+}
+
+void StatePass::sample(const std::function<double()>& uniform, int32_t* states) {
+  const int64_t S = graph_.S();
+  std::vector<double> mass;
+  const auto draw = [&]() {
+    if (log_space_) {
+      const double top = *std::max_element(mass.begin(), mass.end());
+      for (double& m : mass) m = std::exp(m - top);
+    }
+    mass[0] = CANARY_BY(STATES_SAMPLE, mass[0], 1.5);
+    double total = 0;
+    for (const double m : mass) total += m;
+    double left = uniform() * total;
+    size_t chosen = 0;
+    for (size_t k = 0; k < mass.size(); ++k) {
+      if (!(mass[k] > 0)) continue;
+      chosen = k;
+      if ((left -= mass[k]) < 0) break;
+    }
+    return chosen;
+  };
+  for (int64_t t = given_.T - 1; t >= 0; --t) {
+    const double* a = alpha_.data() + t * S;
+    mass.clear();
+    if (t == given_.T - 1) {
+      mass.assign(a, a + S);
+      states[t] = static_cast<int32_t>(draw());
+      continue;
+    }
+    const StateEdges& edges = step(t + 1);
+    const int64_t first = graph_.in_ptr[states[t + 1]], last = graph_.in_ptr[states[t + 1] + 1];
+    for (int64_t k = first; k < last; ++k) {
+      const int64_t e = graph_.in_edge[k];
+      const double from = a[graph_.source[e]];
+      mass.push_back(log_space_ ? from + edges.scores[e] : from * edges.matrix[e]);
+    }
+    states[t] = graph_.source[graph_.in_edge[first + static_cast<int64_t>(draw())]];
+    breath_.after(last - first);
+  }
+}
+
+double StatePass::viterbi(const StateScores& scores, int32_t* states) {
+  given_ = scores, own_t_ = -1;
+  const int64_t S = graph_.S(), T = given_.T;
+  if (T == 0) return 0;
+  std::vector<double> best(S), next(S), node(S);
+  previous_.assign(static_cast<size_t>(T * S), 0);
+  state_scores(0, best.data());
+  for (int64_t t = 1; t < T; ++t) {
+    std::fill(next.begin(), next.end(), kMinusInf);
+    FIELDCRAFT_DISPATCH(runs_best, graph_.view(), best.data(), step(t).scores.data(), next.data(),
+                        previous_.data() + t * S);
+    state_scores(t, node.data());
+    for (int64_t s = 0; s < S; ++s) best[s] = next[s] + node[s];
+    breath_.after(graph_.E());
+  }
+  int32_t y = static_cast<int32_t>(std::max_element(best.begin(), best.end()) - best.begin());
+  const double score = best[y];
+  for (int64_t t = T - 1; t >= 0; --t) {
+    states[t] = y;
+    y = previous_[t * S + y];
+  }
+  return score;
+}
+
+// best[t, y] has up to k entries (score, transition, rank of the prefix), best first.
+std::vector<Labelling> StatePass::k_best(const StateScores& scores, int k) {
+  struct Entry {
+    double score;
+    int32_t previous, rank;
+  };
+  given_ = scores, own_t_ = -1;
+  const int64_t S = graph_.S(), T = given_.T;
+  if (T == 0) return {{{}, 0.0}};
+  const auto below = [](const Entry& a, const Entry& b) {
+    return a.score < b.score || (a.score == b.score && a.previous > b.previous);
+  };
+  std::vector<std::vector<Entry>> best(static_cast<size_t>(T * S));
+  std::vector<double> node(S), add;
+  std::vector<Entry> heap;
+  std::vector<int32_t> from;
+  const auto merge = [&](const std::vector<Entry>* lists, std::vector<Entry>& into) {  // of from, plus add
+    heap.clear();
+    const auto push = [&](int32_t j, int32_t rank) {
+      if (rank >= static_cast<int32_t>(lists[from[j]].size())) return;
+      const double score = lists[from[j]][rank].score + add[j];
+      if (score == kMinusInf) return;
+      heap.push_back({score, j, rank});
+      std::push_heap(heap.begin(), heap.end(), below);
+    };
+    for (size_t j = 0; j < from.size(); ++j) push(static_cast<int32_t>(j), 0);
+    while (!heap.empty() && static_cast<int>(into.size()) < k) {
+      std::pop_heap(heap.begin(), heap.end(), below);
+      const Entry top = heap.back();
+      heap.pop_back();
+      into.push_back({CANARY(STATES_KBEST, top.score), from[top.previous], top.rank});
+      push(top.previous, top.rank + 1);
+      breath_.after(64);
+    }
+  };
+  state_scores(0, node.data());
+  for (int32_t s = 0; s < S; ++s)
+    if (node[s] != kMinusInf) best[s].push_back({node[s], -1, 0});
+  for (int64_t t = 1; t < T; ++t) {
+    const StateEdges& edges = step(t);
+    state_scores(t, node.data());
+    for (int64_t y = 0; y < S; ++y) {
+      if (node[y] == kMinusInf) continue;
+      from.clear(), add.clear();
+      for (int64_t j = graph_.in_ptr[y]; j < graph_.in_ptr[y + 1]; ++j) {
+        const int64_t e = graph_.in_edge[j];
+        from.push_back(graph_.source[e]), add.push_back(edges.scores[e] + node[y]);
+      }
+      merge(&best[(t - 1) * S], best[t * S + y]);
+    }
+  }
+  from.clear();
+  for (int32_t s = 0; s < S; ++s) from.push_back(s);
+  add.assign(S, 0.0);
+  std::vector<Entry> ends;
+  merge(&best[(T - 1) * S], ends);
+  std::vector<Labelling> found;
+  for (const Entry& end : ends) {
+    found.push_back({std::vector<int32_t>(T), end.score});
+    int32_t y = end.previous, rank = end.rank;
+    for (int64_t t = T - 1; t >= 0; --t) {
+      found.back().states[t] = y;
+      const Entry entry = best[t * S + y][rank];
+      y = entry.previous, rank = entry.rank;
+    }
+  }
+  return found;
+}
+
+}  // namespace fieldcraft
