@@ -45,7 +45,7 @@ StateProblem::StateProblem(const StateGraph& graph, const FeatureColumns& featur
       allowed_(std::move(allowed)),
       n_threads_(layout_.n_threads()),
       cell_(graph.E()),
-      ones_(layout_.pairs_at(), 1.0f) {
+      ones_(std::max<size_t>(layout_.pairs_at(), 1), 1.0f) {  // empty, it would be no pointer: see Factors
   if (sequence_weights != nullptr)
     sequence_weights_.assign(sequence_weights, sequence_weights + n_sequences());
   for (int64_t e = 0; e < graph.E(); ++e)

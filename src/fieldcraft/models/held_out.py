@@ -14,6 +14,7 @@ from fieldcraft.labels import encode_labels, label_names
 from fieldcraft.models.blocks import Predictor, Scorer
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.models.scored import Scored
+from fieldcraft.optimisers.loop import Control
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
@@ -98,3 +99,10 @@ class HeldOut:
 def unread(weights: Floats) -> float:
     """Placeholder for the held-out score until the data is read."""
     raise NotImplementedError
+
+
+def identity(rules: Control) -> list[NDArray[Any] | None]:
+    """Arrays that identify the held-out data and how its scores are used, for the digest."""
+    if not isinstance(rules.held_out, HeldOut):
+        return [None]
+    return [*rules.held_out.parts(), np.array([(rules.score_every or 1) if rules.keeps_best() else 0])]

@@ -23,7 +23,7 @@ from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
-from fieldcraft.models.held_out import HeldOut, score_interval, unread
+from fieldcraft.models.held_out import HeldOut, identity, score_interval, unread
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
@@ -126,7 +126,7 @@ class Training:
         resumed = None
         if snapshot is not None:
             terms = loss["costs"], loss["label_weights"]
-            digest = self._digest(design, prior, weights, mask, *terms, start, *_identity(rules))
+            digest = self._digest(design, prior, weights, mask, *terms, start, *identity(rules))
             resumed = _connect(rules, snapshot, digest, resume=resume)
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
         index, largest = design.index, largest_value(design)
@@ -230,12 +230,16 @@ class Training:
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
     def _see(self, labels: list[Any], classes: Iterable[str] = ()) -> None:
-        """Names of the labels, of which a model that grows keeps the positions, and the states."""
+        """Note the labels' names, and the structure where they decide it."""
+        self.classes = self._labels(labels, classes)
+        self.structure_for = settled(self, labels)
+
+    def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
+        """Names of the labels; a model that grows keeps the positions of its labels."""
         declared = self.settings.labels if self.grown is None else None
         names = declared_labels(declared, [*labels, [*classes]])
         known = [] if self.grown is None else self.grown.classes
-        self.classes = [*known, *(name for name in names if name not in known)]
-        self.structure_for = settled(self, labels)
+        return [*known, *(name for name in names if name not in known)]
 
     def _start(self, encoder: design_.Encoder, index: FeatureIndex) -> Floats:
         """The initial weights."""
@@ -388,10 +392,3 @@ def _connect(rules: Control, path: Any, digest: str, *, resume: bool) -> Any:
     state = read_snapshot(path, digest) if resume else None
     rules.snapshot = partial(keep_snapshot, path, digest, rules.callbacks)
     return state
-
-
-def _identity(rules: Control) -> list[NDArray[Any] | None]:
-    """Arrays that identify the held-out data and how its scores are used, for the digest."""
-    if not isinstance(rules.held_out, HeldOut):
-        return [None]
-    return [*rules.held_out.parts(), np.array([(rules.score_every or 1) if rules.keeps_best() else 0])]

@@ -72,3 +72,27 @@ def test_native_composed_and_finite_differences(name: str, edge_prefix: Any, *, 
         step = np.where(np.arange(len(weights)) == k, 1e-5, 0.0)
         ends = [native.value_and_gradient(weights + s, np.empty_like(weights)) for s in (step, -step)]
         np.testing.assert_allclose((ends[0] - ends[1]) / 2e-5, slopes[0, k], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_attributes_that_are_all_rare(name: str) -> None:
+    """No attribute is frequent enough for a dense row."""
+    structure, encoder = LinearChain(SPACES[name]), make_encoder(None)
+    rare = [[[f"w={i}.{t}"] for t in range(len(row))] for i, row in enumerate(Y)]
+    encoded = encoder.encode(rare, grow=True)
+    gold: Any = encode_labels(Y, NAMES, encoded.offsets)
+    objective: Any = Likelihood()
+    if name == "latent:2":
+        gold, objective = encode_partial(Y, NAMES, encoded.offsets), MarginalLikelihood()
+    design = build_design(encoder, encoded, gold, 3, structure=structure)
+    weights = np.random.default_rng(1).normal(size=len(design.index))
+    prior: Any = fc.Gaussian(variance=10.0).resolved(design.index, None)  # type: ignore[arg-type]
+    slopes = np.empty((2, len(weights)))
+    values = [
+        build(structure, "gradient", design, prior, fused=fused, objective=objective).value_and_gradient(
+            weights, slope
+        )
+        for fused, slope in zip((True, False), slopes)
+    ]
+    np.testing.assert_allclose(*values, rtol=1e-10)
+    np.testing.assert_allclose(*slopes, rtol=1e-10, atol=1e-10)
