@@ -14,6 +14,7 @@ EXAMPLES = [
     "cat train.conll | fieldcraft train - --templates 'c0[-1..1]' -o words.fc",
     "fieldcraft train train.conll --prior laplacian --scale 1 --templates c0 -o small.fc",
     "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
+    "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
 ]
 in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
 in_stopping, in_file = panel("When it stops"), panel("The model file")
@@ -60,6 +61,27 @@ class Looks:
     def files(self) -> list[str]:
         """What may be the path of a file that is read."""
         return [self.templates, *(text.partition("=")[2] for text in self.gazetteer or ())]
+
+
+@dataclass
+class Structures:
+    """What the labels of a sequence form: a chain, or segments."""
+
+    structure: Annotated[
+        str,
+        in_looks(
+            help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans.",
+            **named("fieldcraft.cli.training", "STRUCTURES"),
+        ),
+    ] = "chain"
+    max_length: Annotated[
+        str | None,
+        in_looks(metavar="N", help="Most tokens of a segment: auto, a number, or TYPE=N,TYPE=N."),
+    ] = None
+    segment_templates: Annotated[
+        str | None,
+        in_looks(metavar="TEXT", help="Templates of segments, a file or a text; segment.length by default."),
+    ] = None
 
 
 @dataclass
@@ -162,6 +184,7 @@ def train(
     reading: Reading,
     partial: PartialLabels,
     looks: Looks,
+    structures: Structures,
     learns: Learns,
     stops: Stops,
     metric: Metric = "auto",
@@ -186,9 +209,8 @@ def train(
     report = Report(quiet=quiet)
     corpus, held_out, source = read_labelled(files, dev, reading.arguments(), partial.arguments())
     report.corpora(corpus, held_out)
-    crf = make_model(
-        looks, learns, stops, partial=partial.partial, metric=metric, n_jobs=jobs, random_state=seed
-    )
+    settings: dict[str, Any] = {"metric": metric, "n_jobs": jobs, "random_state": seed}
+    crf = make_model(looks, learns, stops, partial=partial.partial, structures=structures, **settings)
     crf.fit(
         corpus,
         X_dev=held_out,
