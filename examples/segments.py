@@ -1,4 +1,4 @@
-"""Spans with probabilities from a model of segments, which looks at whole candidates (synthetic addresses)."""
+"""Spans with probabilities from a model of segments, which looks at whole candidates (synthetic data)."""
 
 from __future__ import annotations
 

@@ -39,12 +39,25 @@ def test_train_and_tag(corpus: Path, tmp_path: Path) -> None:
     assert [line.split()[-1] for line in tagged[:5]] == ["B-PER", "O", "O", "B-LOC", "I-LOC"]
 
 
+def test_codes(corpus: Path, tmp_path: Path) -> None:
+    model = tmp_path / "coded.fc"
+    run("train", corpus, "--templates", "c0[-1..0]", "--codes", "6", "-o", model)
+    crf = fc.load(model)
+    assert isinstance(crf, fc.CodedCRF)
+    assert crf.code_.shape == (4, 6)
+    tagged = run("tag", model, corpus).stdout.splitlines()
+    assert [line.split()[-1] for line in tagged[:5]] == ["B-PER", "O", "O", "B-LOC", "I-LOC"]
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
         (["--max-length", "3"], "--max-length is for segments; add --structure segments"),
         (["--structure", "segments", "--max-length", "many"], "write auto, a number, or PER=5,LOC=8"),
         (["--structure", "segments", "--max-length", "1"], "where max_length allows 1"),
+        (["--structure", "segments", "--codes", "4"], "--codes is for chains"),
+        (["--codes", "4", "--patience", "2"], "--patience is not for --codes"),
+        (["--codes", "1"], "1 bits have 2 words"),
     ],
 )
 def test_refusals(corpus: Path, tmp_path: Path, options: list[str], error: str) -> None:

@@ -82,6 +82,10 @@ class Structures:
         str | None,
         in_looks(metavar="TEXT", help="Templates of segments, a file or a text; segment.length by default."),
     ] = None
+    codes: Annotated[
+        int | None,
+        in_looks(metavar="BITS", min=1, help="For many labels: a code of so many bits, a chain for each."),
+    ] = None
 
 
 @dataclass
@@ -202,7 +206,7 @@ def train(
     from fieldcraft.cli.outputs import check_outputs
     from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
-    from fieldcraft.cli.training import make_model
+    from fieldcraft.cli.training import code_fitting, make_model
 
     snapshots = stops.snapshots(output)
     check_outputs([output, snapshots["snapshot"]], [*files, *(dev or ()), *looks.files()])
@@ -211,15 +215,10 @@ def train(
     report.corpora(corpus, held_out)
     settings: dict[str, Any] = {"metric": metric, "n_jobs": jobs, "random_state": seed}
     crf = make_model(looks, learns, stops, partial=partial.partial, structures=structures, **settings)
-    crf.fit(
-        corpus,
-        X_dev=held_out,
-        score_every=stops.score_every,
-        patience=stops.patience,
-        max_seconds=stops.max_seconds,
-        **snapshots,
-        callbacks=[report],
-    )
+    fitting = {"X_dev": held_out, "score_every": stops.score_every, "patience": stops.patience, **snapshots}
+    if structures.codes is not None:
+        fitting = code_fitting(fitting)
+    crf.fit(corpus, max_seconds=stops.max_seconds, callbacks=[report], **fitting)
     crf.source_ = source
     crf.save(output, compact=keeps.compact, float32=keeps.float32)
     report.saved(crf, output)

@@ -13,6 +13,7 @@ from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.segments import SegmentCRF
 from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.optimisers import handled_by, resolve
+from fieldcraft.pools.coded import CodedCRF
 from fieldcraft.priors import PRIORS, Prior, resolve_prior
 
 STRUCTURES: dict[str, type[SequenceModel]] = {"chain": ChainCRF, "segments": SegmentCRF}
@@ -37,25 +38,38 @@ def make_model(
     elif learns.optimiser == "auto":
         optimiser = "auto"  # chosen when the size of the corpus is known
     learning = {"prior": prior, "optimiser": optimiser, "objective": objective}
-    kind = STRUCTURES[structures.structure]
+    kind = STRUCTURES[structures.structure] if structures.codes is None else CodedCRF
     return kind(**learning, **model_settings(looks), **_structure_settings(structures), **settings)
 
 
 def _structure_settings(structures: Structures) -> dict[str, Any]:
-    """The parameters of SegmentCRF about segments; none for chains."""
+    """The parameters of SegmentCRF about segments, or of CodedCRF about its code; none for chains."""
     given = {"max_length": structures.max_length, "segment_templates": structures.segment_templates}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if structures.structure == "chain":
         if chosen:
             name = next(iter(chosen)).replace("_", "-")
             raise InputError(f"--{name} is for segments; add --structure segments")
-        return {}
+        return {} if structures.codes is None else {"bits": structures.codes}
+    if structures.codes is not None:
+        raise InputError("--codes is for chains; leave out --structure segments")
     if structures.max_length is not None:
         chosen["max_length"] = _lengths(structures.max_length)
     text = structures.segment_templates
     if text is not None and "\n" not in text and Path(text).is_file():
         chosen["segment_templates"] = Path(text).read_text(encoding="utf-8")
     return chosen
+
+
+def code_fitting(fitting: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of CodedCRF.fit among those of the others: none; InputError if some were asked for."""
+    asked = {"X_dev": "dev", "patience": "patience", "score_every": "score-every", "snapshot": "snapshot"}
+    for name, option in asked.items():
+        if fitting[name] is not None:
+            raise InputError(
+                f"--{option} is not for --codes, which trains a model for each bit; leave it out"
+            )
+    return {}
 
 
 def _lengths(text: str) -> Any:
