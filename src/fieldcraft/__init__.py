@@ -18,6 +18,7 @@ _NAMES = {
     "fieldcraft.pools.linear": "LinearOpinionPool",
     "fieldcraft.pools.cooperative": "CooperativePool CooperativeRecord",
     "fieldcraft.pools.ambiguity_penalties": "PreferredDiversity",
+    "fieldcraft.pools.coded": "CodedCRF",
     "fieldcraft.pools.expert": "Expert",
     "fieldcraft.pools.diversity": "Diversity diversity",
     "fieldcraft.pools.cross_validation": "CrossValidationEnsemble cross_validation_ensemble",
@@ -124,6 +125,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.pools.diversity import Diversity as Diversity, diversity as diversity
     from fieldcraft.pools.expert import Expert as Expert
     from fieldcraft.pools.linear import LinearOpinionPool as LinearOpinionPool
+    from fieldcraft.pools.coded import CodedCRF as CodedCRF
     from fieldcraft.pools.logarithmic import LogOpinionPool as LogOpinionPool
     from fieldcraft.pools.quarantine import quarantine as quarantine
     from fieldcraft.pools.sites import Site as Site, Sites as Sites, sites as sites

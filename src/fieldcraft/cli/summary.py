@@ -62,7 +62,8 @@ class Report:
             self._progress.end(reason)
 
     def saved(self, crf: Any, path: str) -> None:
-        kept = int((crf.weights_ != 0).sum())
+        weights = crf.bit_weights_ if hasattr(crf, "bit_weights_") else crf.weights_
+        kept = int((weights != 0).sum())
         self._say(f"wrote {path}: {kept:,} weights, {len(crf.classes_)} labels, {crf.n_iter_} iterations")
 
     def _list(self, rows: list[tuple[str, str]]) -> None:

@@ -14,6 +14,7 @@ EXAMPLES = [
     "cat train.conll | fieldcraft train - --templates 'c0[-1..1]' -o words.fc",
     "fieldcraft train train.conll --prior laplacian --scale 1 --templates c0 -o small.fc",
     "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
+    "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
 ]
 in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
 in_stopping, in_file = panel("When it stops"), panel("The model file")
@@ -60,6 +61,31 @@ class Looks:
     def files(self) -> list[str]:
         """What may be the path of a file that is read."""
         return [self.templates, *(text.partition("=")[2] for text in self.gazetteer or ())]
+
+
+@dataclass
+class Structures:
+    """What the labels of a sequence form: a chain, or segments."""
+
+    structure: Annotated[
+        str,
+        in_looks(
+            help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans.",
+            **named("fieldcraft.cli.training", "STRUCTURES"),
+        ),
+    ] = "chain"
+    max_length: Annotated[
+        str | None,
+        in_looks(metavar="N", help="Most tokens of a segment: auto, a number, or TYPE=N,TYPE=N."),
+    ] = None
+    segment_templates: Annotated[
+        str | None,
+        in_looks(metavar="TEXT", help="Templates of segments, a file or a text; segment.length by default."),
+    ] = None
+    codes: Annotated[
+        int | None,
+        in_looks(metavar="BITS", min=1, help="For many labels: a code of so many bits, a chain for each."),
+    ] = None
 
 
 @dataclass
@@ -162,6 +188,7 @@ def train(
     reading: Reading,
     partial: PartialLabels,
     looks: Looks,
+    structures: Structures,
     learns: Learns,
     stops: Stops,
     metric: Metric = "auto",
@@ -179,25 +206,19 @@ def train(
     from fieldcraft.cli.outputs import check_outputs
     from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
-    from fieldcraft.cli.training import make_model
+    from fieldcraft.cli.training import code_fitting, make_model
 
     snapshots = stops.snapshots(output)
     check_outputs([output, snapshots["snapshot"]], [*files, *(dev or ()), *looks.files()])
     report = Report(quiet=quiet)
     corpus, held_out, source = read_labelled(files, dev, reading.arguments(), partial.arguments())
     report.corpora(corpus, held_out)
-    crf = make_model(
-        looks, learns, stops, partial=partial.partial, metric=metric, n_jobs=jobs, random_state=seed
-    )
-    crf.fit(
-        corpus,
-        X_dev=held_out,
-        score_every=stops.score_every,
-        patience=stops.patience,
-        max_seconds=stops.max_seconds,
-        **snapshots,
-        callbacks=[report],
-    )
+    settings: dict[str, Any] = {"metric": metric, "n_jobs": jobs, "random_state": seed}
+    crf = make_model(looks, learns, stops, partial=partial.partial, structures=structures, **settings)
+    fitting = {"X_dev": held_out, "score_every": stops.score_every, "patience": stops.patience, **snapshots}
+    if structures.codes is not None:
+        fitting = code_fitting(fitting)
+    crf.fit(corpus, max_seconds=stops.max_seconds, callbacks=[report], **fitting)
     crf.source_ = source
     crf.save(output, compact=keeps.compact, float32=keeps.float32)
     report.saved(crf, output)

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from fieldcraft.cli.train import Learns, Looks, Stops
+from fieldcraft.cli.train import Learns, Looks, Stops, Structures
 from fieldcraft.errors import InputError
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.models.chain import ChainCRF
+from fieldcraft.models.segments import SegmentCRF
+from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.optimisers import handled_by, resolve
+from fieldcraft.pools.coded import CodedCRF
 from fieldcraft.priors import PRIORS, Prior, resolve_prior
 
+STRUCTURES: dict[str, type[SequenceModel]] = {"chain": ChainCRF, "segments": SegmentCRF}
 
-def make_model(looks: Looks, learns: Learns, stops: Stops, *, partial: bool, **settings: Any) -> ChainCRF:
-    """A ChainCRF, not trained yet; ``partial`` labels need an objective that supports them."""
+
+def make_model(
+    looks: Looks,
+    learns: Learns,
+    stops: Stops,
+    *,
+    partial: bool,
+    structures: Any = None,
+    **settings: Any,
+) -> Any:
+    """A model, not trained yet; ``partial`` labels need an objective that supports them."""
+    structures = structures or Structures()
     prior = _prior(learns)
     wanted = "marginal_likelihood" if partial and learns.objective is None else learns.objective
     objective, optimiser, _ = resolve(wanted, learns.optimiser, prior)
@@ -22,9 +37,50 @@ def make_model(looks: Looks, learns: Learns, stops: Stops, *, partial: bool, **s
         optimiser = replace(optimiser, max_iterations=stops.max_iterations)
     elif learns.optimiser == "auto":
         optimiser = "auto"  # chosen when the size of the corpus is known
-    return ChainCRF(
-        prior=prior, optimiser=optimiser, objective=objective, **model_settings(looks), **settings
-    )
+    learning = {"prior": prior, "optimiser": optimiser, "objective": objective}
+    kind = STRUCTURES[structures.structure] if structures.codes is None else CodedCRF
+    return kind(**learning, **model_settings(looks), **_structure_settings(structures), **settings)
+
+
+def _structure_settings(structures: Structures) -> dict[str, Any]:
+    """The parameters of SegmentCRF about segments, or of CodedCRF about its code; none for chains."""
+    given = {"max_length": structures.max_length, "segment_templates": structures.segment_templates}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if structures.structure == "chain":
+        if chosen:
+            name = next(iter(chosen)).replace("_", "-")
+            raise InputError(f"--{name} is for segments; add --structure segments")
+        return {} if structures.codes is None else {"bits": structures.codes}
+    if structures.codes is not None:
+        raise InputError("--codes is for chains; leave out --structure segments")
+    if structures.max_length is not None:
+        chosen["max_length"] = _lengths(structures.max_length)
+    text = structures.segment_templates
+    if text is not None and "\n" not in text and Path(text).is_file():
+        chosen["segment_templates"] = Path(text).read_text(encoding="utf-8")
+    return chosen
+
+
+def code_fitting(fitting: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of CodedCRF.fit among those of the others: none; InputError if some were asked for."""
+    asked = {"X_dev": "dev", "patience": "patience", "score_every": "score-every", "snapshot": "snapshot"}
+    for name, option in asked.items():
+        if fitting[name] is not None:
+            raise InputError(
+                f"--{option} is not for --codes, which trains a model for each bit; leave it out"
+            )
+    return {}
+
+
+def _lengths(text: str) -> Any:
+    if text == "auto":
+        return text
+    try:
+        if "=" not in text:
+            return int(text)
+        return {name: int(number) for name, _, number in (one.partition("=") for one in text.split(","))}
+    except ValueError:
+        raise InputError(f"--max-length {text}: write auto, a number, or PER=5,LOC=8") from None
 
 
 def model_settings(looks: Looks) -> dict[str, Any]:

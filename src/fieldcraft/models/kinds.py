@@ -26,6 +26,7 @@ KINDS: dict[str, str | type[Model]] = {
     "segments": "fieldcraft.models.segments:SegmentCRF",
     "log_pool": "fieldcraft.pools.logarithmic:LogOpinionPool",
     "linear_pool": "fieldcraft.pools.linear:LinearOpinionPool",
+    "coded": "fieldcraft.pools.coded:CodedCRF",
 }
 NEEDED = ("get_params", "structure_for", "_settle")
 

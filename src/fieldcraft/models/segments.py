@@ -54,7 +54,7 @@ class SegmentCRF(SequenceModel):
     >>> crf.predict([["in", "New", "York"]]).tolist()
     [['O', 'B-LOC', 'I-LOC']]
     >>> [(span, round(p, 1)) for span, p in crf.predict_spans([["in", "New", "York"]])[0]]
-    [(Span(start=1, end=3, label='LOC'), 0.9)]
+    [(Span(start=1, end=3, label='LOC'), 0.7)]
     """
 
     max_length: Any = "auto"
