@@ -11,12 +11,15 @@ from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.optimisers import handled_by, resolve
 from fieldcraft.priors import PRIORS, Prior, resolve_prior
+from fieldcraft.structures.state_text import parse_states
 
 
 def make_model(looks: Looks, learns: Learns, stops: Stops, *, partial: bool, **settings: Any) -> ChainCRF:
     """A ChainCRF, not trained yet; ``partial`` labels need an objective that supports them."""
     prior = _prior(learns)
-    wanted = "marginal_likelihood" if partial and learns.objective is None else learns.objective
+    latent = parse_states(settings.get("states", "labels"))
+    unsure = partial or (latent.kind == "latent" and latent.n > 1)
+    wanted = "marginal_likelihood" if unsure and learns.objective is None else learns.objective
     objective, optimiser, _ = resolve(wanted, learns.optimiser, prior)
     if stops.max_iterations is not None:
         optimiser = replace(optimiser, max_iterations=stops.max_iterations)
