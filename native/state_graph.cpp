@@ -39,7 +39,13 @@ StateGraph::StateGraph(std::vector<int32_t> sources, std::vector<int32_t> target
   }
   for (int64_t s = 0; s < n; ++s) out_ptr[s + 1] += out_ptr[s], in_ptr[s + 1] += in_ptr[s];
   std::vector<int64_t> at(in_ptr.begin(), in_ptr.end() - 1);
-  for (int64_t k = 0; k < e; ++k) in_edge[at[target[k]]++] = k;
+  came_from.assign(n, -1);
+  for (int64_t k = 0; k < e; ++k) {
+    in_edge[at[target[k]]++] = k;
+    int32_t& from = came_from[target[k]];
+    folds = folds && (from < 0 || from == node_class[source[k]]);
+    from = node_class[source[k]];
+  }
 }
 
 void StateGraph::trace(const std::vector<int64_t>& offsets, const uint8_t* allowed, int64_t* counts,

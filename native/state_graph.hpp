@@ -37,6 +37,10 @@ class StateGraph {
   std::vector<int64_t> out_ptr;  // [S + 1] transitions by source
   std::vector<int64_t> in_ptr;   // [S + 1]
   std::vector<int64_t> in_edge;  // [E] transitions by target, then source
+  // [S] the node class of every source from which a state is reached, -1 if none is; `folds`: each has one at
+  // most, as n-grams have. Scores of pairs of classes are then scores of states.
+  std::vector<int32_t> came_from;
+  bool folds = true;
 };
 
 }  // namespace fieldcraft

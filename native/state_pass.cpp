@@ -34,6 +34,14 @@ void StateEdges::exponentiate() {
   FIELDCRAFT_DISPATCH(exp_all, matrix.data(), matrix.data(), n);
 }
 
+void fold_pairs(const StateGraph& graph, const double* pairs, const double* shared, int64_t P,
+                double* added) {
+  for (int64_t s = 0; s < graph.S(); ++s) {
+    const int64_t cell = graph.came_from[s] * P + graph.node_class[s];
+    added[s] = graph.came_from[s] < 0 || shared[cell] == kMinusInf ? 0.0 : pairs[cell] - shared[cell];
+  }
+}
+
 // Whether a state is possible at a position, whatever the scores.
 bool StatePass::may(int64_t t, int64_t s) const {
   if (t == 0 && !graph_.starts[s]) return false;
@@ -53,9 +61,37 @@ const StateEdges& StatePass::step(int64_t t) {
   return own_used_ ? own_ : *given_.edges;
 }
 
-void StatePass::state_scores(int64_t t, double* row) const {
+void StatePass::state_scores(int64_t t, double* row) {
   const double* node = given_.node + t * given_.C;
-  for (int64_t s = 0; s < graph_.S(); ++s) row[s] = may(t, s) ? node[graph_.node_class[s]] : kMinusInf;
+  added_.reserve(static_cast<size_t>(padded(graph_.S())));
+  const bool folded = t > 0 && given_.fold && given_.fold(t, added_.data());
+  for (int64_t s = 0; s < graph_.S(); ++s)
+    row[s] = may(t, s) ? node[graph_.node_class[s]] + (folded ? added_[s] : 0.0) : kMinusInf;
+}
+
+// psi [S] <- exp(scores of the states less their largest, which is returned; -inf if there is none).
+double StatePass::exponentials(int64_t t, double* psi, double* spread) {
+  const int64_t S = graph_.S(), C = given_.C;
+  const double* node = given_.node + t * C;
+  row_.reserve(static_cast<size_t>(padded(std::max(S, C))));
+  added_.reserve(static_cast<size_t>(padded(S)));
+  const bool folded = t > 0 && given_.fold && given_.fold(t, added_.data());
+  Range range;
+  const int64_t n = folded ? S : C;
+  if (folded)
+    for (int64_t s = 0; s < S; ++s) row_[s] = node[graph_.node_class[s]] + added_[s];
+  else
+    std::copy_n(node, C, row_.data());
+  for (int64_t c = 0; c < n; ++c) range.add(row_[c]);
+  *spread = range.spread();
+  if (range.high == kMinusInf) return kMinusInf;
+  for (int64_t c = 0; c < n; ++c) row_[c] -= range.high;
+  std::fill(row_.data() + n, row_.data() + padded(n), 0.0);
+  FIELDCRAFT_DISPATCH(exp_all, row_.data(), row_.data(), static_cast<size_t>(n));
+  for (int64_t s = 0; s < S; ++s) psi[s] = row_[folded ? s : graph_.node_class[s]];
+  if (t == 0 || t == given_.T - 1 || given_.allowed != nullptr)
+    for (int64_t s = 0; s < S; ++s) psi[s] = may(t, s) ? psi[s] : 0.0;
+  return range.high;
 }
 
 double StatePass::log_partition(const StateScores& scores, Numerics numerics) {
@@ -73,24 +109,15 @@ double StatePass::log_partition(const StateScores& scores, Numerics numerics) {
 }
 
 bool StatePass::scaled_forward() {
-  const int64_t S = graph_.S(), C = given_.C;
-  double widest_edge = 0;
+  const int64_t S = graph_.S();
+  double widest_edge = 0, spread = 0;
   log_z_ = 0;
-  row_.reserve(static_cast<size_t>(padded(C)));
-  std::fill_n(row_.data(), padded(C), 0.0);
   double product = 1;
   for (int64_t t = 0; t < given_.T; ++t) {
     double *a = alpha_.data() + t * S, *psi = psi_.data() + t * S;
-    const double* node = given_.node + t * C;
-    Range range;
-    for (int64_t c = 0; c < C; ++c) range.add(node[c]);
-    if (range.high == kMinusInf) return false;
-    for (int64_t c = 0; c < C; ++c) row_[c] = node[c] - range.high;
-    FIELDCRAFT_DISPATCH(exp_all, row_.data(), row_.data(), static_cast<size_t>(C));
-    for (int64_t s = 0; s < S; ++s) psi[s] = row_[graph_.node_class[s]];
-    if (t == 0 || t == given_.T - 1 || given_.allowed != nullptr)
-      for (int64_t s = 0; s < S; ++s) psi[s] = may(t, s) ? psi[s] : 0.0;
-    log_z_ += range.high;
+    const double shift = exponentials(t, psi, &spread);
+    if (shift == kMinusInf) return false;
+    log_z_ += shift;
     double total = 0;
     if (t == 0) {
       std::copy_n(psi, S, a);
@@ -102,7 +129,7 @@ bool StatePass::scaled_forward() {
       for (int64_t s = 0; s < S; ++s) a[s] *= psi[s];
       breath_.after(graph_.E());
     }
-    if (range.spread() + widest_edge > kSafeSpread) return false;
+    if (spread + widest_edge > kSafeSpread) return false;
     for (int64_t s = 0; s < S; ++s) total += a[s];
     if (!(total > kTiny)) return false;
     const double inverse = 1 / total;

@@ -37,8 +37,13 @@ struct StateScores {
   const double* node = nullptr;      // [T, C] by node class
   const uint8_t* allowed = nullptr;  // [T, labels], or null
   const StateEdges* edges = nullptr;
-  std::function<bool(int64_t t, double* scores)> own;  // writes [E] where step t has its own; may be empty
+  // Where step t has scores of its own: `own` writes those of transitions [E]; `fold`, of graphs that fold,
+  // what is added to the scores of states [S]. One of them at the most is given.
+  std::function<bool(int64_t t, double* scores)> own, fold;
 };
+
+// added [S] <- what the pairs [C, P] of a step add to the scores of states, beyond the shared pairs.
+void fold_pairs(const StateGraph& graph, const double* pairs, const double* shared, int64_t P, double* added);
 
 class StatePass {
  public:
@@ -63,7 +68,8 @@ class StatePass {
   bool scaled_backward(double weight, double* out, double* totals, const Sink* sink);
   void log_backward(double weight, double* out, double* totals, const Sink* sink);
   const StateEdges& step(int64_t t);
-  void state_scores(int64_t t, double* row) const;
+  void state_scores(int64_t t, double* row);
+  double exponentials(int64_t t, double* psi, double* spread);
 
   const StateGraph& graph_;
   Breath breath_;
@@ -73,7 +79,7 @@ class StatePass {
   bool own_used_ = false, log_space_ = false;
   double log_z_ = 0;
   std::vector<double> alpha_, psi_, sums_, beta_, pairs_, products_;
-  Buffer row_;  // exponentials of the current position's classes
+  Buffer row_, added_;  // of the current position: exponentials of classes or states; what is folded
   std::vector<int32_t> previous_;
 };
 

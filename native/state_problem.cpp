@@ -89,30 +89,52 @@ void StateProblem::run_sequence(int64_t i, Terms terms, double* change, double* 
   if (looks) {
     lane.observed.go_to(layout_.first(i), T, lane.weights.edges(), lane.weights.view().each);
     lane.own.reserve(layout_.n_pairs()), lane.pairs.reserve(layout_.n_pairs());
-    scores.own = [&](int64_t t, double* out) {
+    const auto fold = [&](int64_t t, double* added) {
+      if (!lane.observed.has(t)) return false;
+      lane.observed.fill(t, lane.own.data());
+      fold_pairs(graph_, lane.own.data(), lane.weights.edges().scores.data(), P, added);
+      return true;
+    };
+    const auto own = [&](int64_t t, double* out) {
       if (!lane.observed.has(t)) return false;
       lane.observed.fill(t, lane.own.data());
       for (int64_t e = 0; e < E; ++e) out[e] = lane.own[cell_[e]] + lane.tuples[e];
       return true;
     };
+    if (graph_.folds)
+      scores.fold = fold;
+    else
+      scores.own = own;
   }
+  // Amounts of the entries of step t, from the probabilities of pairs of classes in lane.pairs.
+  const auto take_pairs = [&](int64_t t) {
+    const int64_t token = layout_.first(i) + t;
+    double* out = amounts + layout_.entries_before(token) - layout_.entries_before(layout_.first(i));
+    lane.observed.each_entry(
+        t, [&](int64_t pair, uint32_t, double number) { *out++ += number * lane.pairs[pair]; });
+  };
   const StatePass::Sink sink = [&](int64_t t, const double* pairs) {
     if (!lane.observed.has(t)) return;
     lane.pairs.fill_zero();
     for (int64_t e = 0; e < E; ++e) lane.pairs[cell_[e]] += pairs[e];
-    double* out =
-        amounts + layout_.entries_before(layout_.first(i) + t) - layout_.entries_before(layout_.first(i));
-    lane.observed.each_entry(
-        t, [&](int64_t pair, uint32_t, double number) { *out++ += number * lane.pairs[pair]; });
+    take_pairs(t);
   };
   lane.states.resize(static_cast<size_t>(T * S));
   const auto add = [&](double factor) {
     const double log_z = lane.pass.log_partition(scores, Numerics::automatic);
     *value += factor * log_z;
     if (!std::isfinite(log_z)) return;
-    lane.pass.marginals(factor, lane.states.data(), totals, looks ? &sink : nullptr);
+    lane.pass.marginals(factor, lane.states.data(), totals, looks && !graph_.folds ? &sink : nullptr);
     for (int64_t t = 0; t < T; ++t)
       for (int64_t s = 0; s < S; ++s) change[t * P + graph_.node_class[s]] += lane.states[t * S + s];
+    for (int64_t t = 1; t < T && looks && graph_.folds; ++t) {
+      if (!lane.observed.has(t)) continue;
+      lane.pairs.fill_zero();
+      for (int64_t s = 0; s < S; ++s)
+        if (graph_.came_from[s] >= 0)
+          lane.pairs[graph_.came_from[s] * P + graph_.node_class[s]] += lane.states[t * S + s];
+      take_pairs(t);
+    }
   };
   if (terms != Terms::second) add(weight);
   scores.allowed = allowed_.data() + layout_.first(i) * graph_.n_labels;

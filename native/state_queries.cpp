@@ -95,6 +95,15 @@ StateScores StatePotentials::Reader::go_to(int64_t i) {
   out.node = node_.data();
   if (const OwnEdges* own = base_->own()) {
     pairs_.reserve(static_cast<size_t>(from_.base_->S() * out.C));
+    if (from_.graph.folds) {
+      out.fold = [this, own, P = out.C](int64_t t, double* added) {
+        if (!own->has(t)) return false;
+        own->fill(t, pairs_.data());
+        fold_pairs(from_.graph, pairs_.data(), from_.base_->edges().scores.data(), P, added);
+        return true;
+      };
+      return out;
+    }
     out.own = [this, own, E](int64_t t, double* scores) {
       if (!own->has(t)) return false;
       own->fill(t, pairs_.data());
@@ -157,13 +166,14 @@ void state_scores(const StatePotentials& from, int n_threads, Watch& watch, cons
   const StateGraph& g = from.graph;
   each_chain(from, n_threads, watch, [&](int64_t i, const StateScores& given, StatePass&) {
     const int32_t* y = states + from.offsets[i];
-    std::vector<double> own(given.own ? g.E() : 0);
+    std::vector<double> own(given.own ? g.E() : 0), added(given.fold ? g.S() : 0);
     double total = 0;
     for (int64_t t = 0; t < given.T; ++t) {
       const bool ends = (t == 0 && !g.starts[y[t]]) || (t == given.T - 1 && !g.stops[y[t]]);
       const bool masked = given.allowed != nullptr && !given.allowed[t * g.n_labels + g.label_of[y[t]]];
       total += ends || masked ? kMinusInf : given.node[t * given.C + g.node_class[y[t]]];
       if (t == 0) continue;
+      if (given.fold && given.fold(t, added.data())) total += added[y[t]];
       const auto first = g.target.begin() + g.out_ptr[y[t - 1]],
                  last = g.target.begin() + g.out_ptr[y[t - 1] + 1];
       const auto at = std::lower_bound(first, last, y[t]);

@@ -38,6 +38,10 @@ _NAMES = {
     "fieldcraft.structures.graph": "FactorGraph",
     "fieldcraft.structures.graphs.batch": "GraphBatch",
     "fieldcraft.structures.graphs.methods": "decode infer",
+    "fieldcraft.structures.answers": "Decoding",
+    "fieldcraft.structures.constraints": (
+        "forced allowed forbidden followed_by at_least at_most exactly implies excludes linear"
+    ),
     "fieldcraft.evaluation.significance": "Comparison compare",
     "fieldcraft.pools.sites": "Site Sites sites",
     "fieldcraft.tuning.results": "BakeOff",
@@ -141,6 +145,19 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.structures.graph import FactorGraph as FactorGraph
     from fieldcraft.structures.graphs.batch import GraphBatch as GraphBatch
     from fieldcraft.structures.graphs.methods import decode as decode, infer as infer
+    from fieldcraft.structures.answers import Decoding as Decoding
+    from fieldcraft.structures.constraints import (
+        allowed as allowed,
+        at_least as at_least,
+        at_most as at_most,
+        exactly as exactly,
+        excludes as excludes,
+        followed_by as followed_by,
+        forbidden as forbidden,
+        forced as forced,
+        implies as implies,
+        linear as linear,
+    )
     from fieldcraft.structures.states import StateSpace as StateSpace
     from fieldcraft.tuning.bake_off import bake_off as bake_off
     from fieldcraft.tuning.bake_off_entry import Entry as Entry

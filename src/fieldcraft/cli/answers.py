@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft.cli.rules import Lapses, Obeying
 from fieldcraft.corpus import Corpus, Sequence, Span, schemes, write
 from fieldcraft.errors import InputError
 from fieldcraft.models.text import characters
@@ -19,8 +20,12 @@ ONE_LABEL = ("conllu", "attributes")  # formats in which the prediction replaces
 class Answers:
     """The requested predictions of one model."""
 
-    def __init__(self, crf: Any, *, confidence: bool, marginals: bool, k_best: int | None) -> None:
+    def __init__(
+        self, crf: Any, *, confidence: bool, marginals: bool, k_best: int | None, constraints: Any = None
+    ) -> None:
         self.crf = crf
+        self.constraints = constraints
+        self.lapses = Lapses()
         self.confidence = confidence
         self.marginals = marginals
         self.k_best = k_best
@@ -57,8 +62,8 @@ class Answers:
         if self.k_best:
             return self._k_best_columns(batch)
         if not self.several:
-            return {"predicted": self.crf.predict(batch)}
-        scored = self.crf.scored(batch)
+            return {"predicted": self._asked(batch).predict()}
+        scored = self._asked(batch)
         labels, probabilities = scored.predict(), scored.predict_proba()
         columns = {"predicted": labels}
         if self.confidence:
@@ -72,7 +77,7 @@ class Answers:
         if self.confidence or self.marginals:
             raise InputError("--k-best with --confidence or --marginals needs --json; add it")
         assert self.k_best is not None
-        listed = self.crf.k_best(batch, self.k_best)
+        listed = self._asked(batch).k_best(self.k_best)
         columns: dict[str, Any] = {}
         for rank in range(self.k_best):
             columns[f"predicted.{rank + 1}"] = [
@@ -82,8 +87,8 @@ class Answers:
 
     def _records(self, batch: Corpus) -> list[dict[str, Any]]:
         """Labels, spans and the other predictions; the batch is encoded and scored once."""
-        scored = self.crf.scored(batch) if self.several else None
-        labels = self.crf.predict(batch) if scored is None else scored.predict()
+        scored = self._asked(batch)
+        labels = scored.predict()
         records = [
             {**(sequence.info or {}), **sequence.columns, **sequence.label_columns(*batch.label_names[:1])}
             for sequence in batch
@@ -92,9 +97,19 @@ class Answers:
             record["predicted"] = row
         if schemes.is_tag_set(self.names):
             self._add_spans(records, batch, labels, scored)
-        if scored is not None:
+        if self.constraints is not None:
+            for record, decoding in zip(records, scored.decode()):
+                record["optimal"] = decoding.optimal
+                record["gap"] = decoding.gap if decoding.gap == decoding.gap else None
+        if self.several:
             self._add_answers(records, labels, scored)
         return records
+
+    def _asked(self, batch: Corpus) -> Any:
+        """What answers about a batch: encoded and scored once, or under constraints."""
+        if self.constraints is not None:
+            return Obeying(self.crf, batch, self.constraints, self.lapses)
+        return self.crf.scored(batch) if self.several else _Unkept(self.crf, batch)
 
     def _add_answers(self, records: list[dict[str, Any]], labels: Any, scored: Any) -> None:
         if self.confidence:
@@ -116,7 +131,7 @@ class Answers:
                 record["marginals"] = [dict(zip(self.names, token)) for token in p.round(6).tolist()]
 
     def _add_spans(self, records: list[dict[str, Any]], batch: Corpus, labels: Any, scored: Any) -> None:
-        if self.confidence:
+        if self.confidence and self.constraints is None:
             for record, sequence, spans in zip(records, batch, scored.predict_spans()):
                 record["spans"] = [
                     {**_span(span, sequence), "probability": round(float(p), 6)} for span, p in spans
@@ -129,6 +144,16 @@ class Answers:
         """Probability of each predicted label [T]."""
         at = np.fromiter(map(self.position.__getitem__, labels), np.intp, len(labels))
         return np.asarray(probabilities[np.arange(len(labels)), at])
+
+
+class _Unkept:
+    """Labels alone, for which nothing is kept."""
+
+    def __init__(self, crf: Any, batch: Corpus) -> None:
+        self._crf, self._batch = crf, batch
+
+    def predict(self) -> Any:
+        return self._crf.predict(self._batch)
 
 
 def _corpus(stream: Any, sequences: list[Sequence]) -> Corpus:

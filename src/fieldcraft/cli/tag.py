@@ -12,6 +12,7 @@ EXAMPLES = [
     "fieldcraft tag ner.fc test.conll > tagged.conll",
     "cat test.conll | fieldcraft tag ner.fc --confidence | head -3",
     "fieldcraft tag ner.fc test.conll --json --k-best 3 -o tagged.jsonl",
+    "echo 'at_most 1 PER' > r.txt; fieldcraft tag ner.fc test.conll --constraints r.txt",
     "echo 'Ada spoke in Zurich .' | fieldcraft tag words.fc --text",
 ]
 in_answers = panel("Answers")
@@ -26,6 +27,14 @@ Confidence = Annotated[
     ),
 ]
 Marginals = Annotated[bool, in_answers("--marginals", help="Add the probability of every label.")]
+Constraints = Annotated[
+    str | None,
+    in_answers(
+        "--constraints",
+        metavar="FILE",
+        help="What the labels must obey, one rule a line (at_most 1 city …); the model's own by default.",
+    ),
+]
 KBest = Annotated[int | None, in_answers("--k-best", metavar="N", min=1, help="Give the N best labellings.")]
 
 
@@ -37,6 +46,7 @@ def tag(
     confidence: Confidence = False,
     marginals: Marginals = False,
     k_best: KBest = None,
+    constraints: Constraints = None,
     json: Json = False,
     output: Output = "-",
     reading: Reading,
@@ -47,19 +57,24 @@ def tag(
 
     A gold label column is kept where there is one. `--confidence` adds a column with each label's
     probability, `--marginals` one per label (LABEL:PROBABILITY), `--k-best N` has N columns of labels.
-    CoNLL-U and attribute files get the prediction in the label's place.
+    CoNLL-U and attribute files get the prediction in the label's place. Where no labelling obeys the
+    constraints, labels are those without them, and a warning counts such sequences; `--json` says whether
+    labels are proved to be the best (optimal, gap).
     """
     del quiet
     from fieldcraft.cli.answers import Answers
     from fieldcraft.cli.loading import load_model, reading_of
     from fieldcraft.cli.outputs import keep_inputs
     from fieldcraft.cli.reading import read_batches
+    from fieldcraft.cli.rules import read_constraints
     from fieldcraft.cli.texts import read_texts
     from fieldcraft.corpus.targets import opened
 
-    keep_inputs([output], [model, *files])
+    keep_inputs([output], [model, *files, *([] if constraints is None else [constraints])])
+    rules = read_constraints(constraints)
     crf = load_model(model, jobs)
-    answers = Answers(crf, confidence=confidence, marginals=marginals, k_best=k_best)
+    rules = getattr(crf, "constraints", None) if rules is None else rules
+    answers = Answers(crf, confidence=confidence, marginals=marginals, k_best=k_best, constraints=rules)
     with opened(output) as target:
 
         def write(stream: Any, sequences: list[Any]) -> None:
@@ -71,3 +86,4 @@ def tag(
                 read_texts(name, crf, write, encoding=reading.encoding or "utf-8")
             else:
                 read_batches(name, {**reading_of(crf, reading), "optional_label": True}, write)
+    answers.lapses.tell()

@@ -13,6 +13,7 @@ EXAMPLES = [
     "fieldcraft train train.conll --columns word,pos,ner --dev dev.conll -o ner.fc",
     "cat train.conll | fieldcraft train - --templates 'c0[-1..1]' -o words.fc",
     "fieldcraft train train.conll --prior laplacian --scale 1 --templates c0 -o small.fc",
+    "fieldcraft train train.conll --templates c0 --states ngrams:2+observed -o second.fc",
     "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
     "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
 ]
@@ -86,6 +87,34 @@ class Structures:
         int | None,
         in_looks(metavar="BITS", min=1, help="For many labels: a code of so many bits, a chain for each."),
     ] = None
+
+
+@dataclass
+class Chains:
+    """What the chain runs over."""
+
+    states: Annotated[
+        str,
+        in_looks(
+            metavar="SPACE",
+            help="labels, ngrams:2 (second order), latent:3 (hidden states), a scheme such as iob2 (valid "
+            "labels only); +observed and +iob2 behind the first two.",
+        ),
+    ] = "labels"
+    constraints: Annotated[
+        str | None,
+        in_looks(
+            metavar="FILE",
+            help="What labels must obey, one rule a line: at_most 1 city, forbidden O I-x, implies a b …; "
+            "the model keeps them.",
+        ),
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters of ChainCRF."""
+        from fieldcraft.cli.rules import read_constraints
+
+        return {"states": self.states, "constraints": read_constraints(self.constraints)}
 
 
 @dataclass
@@ -189,6 +218,7 @@ def train(
     partial: PartialLabels,
     looks: Looks,
     structures: Structures,
+    chains: Chains,
     learns: Learns,
     stops: Stops,
     metric: Metric = "auto",
@@ -209,12 +239,14 @@ def train(
     from fieldcraft.cli.training import code_fitting, make_model
 
     snapshots = stops.snapshots(output)
-    check_outputs([output, snapshots["snapshot"]], [*files, *(dev or ()), *looks.files()])
+    rules = [] if chains.constraints is None else [chains.constraints]
+    check_outputs([output, snapshots["snapshot"]], [*files, *(dev or ()), *looks.files(), *rules])
+    settings = chains.settings()
     report = Report(quiet=quiet)
     corpus, held_out, source = read_labelled(files, dev, reading.arguments(), partial.arguments())
     report.corpora(corpus, held_out)
-    settings: dict[str, Any] = {"metric": metric, "n_jobs": jobs, "random_state": seed}
-    crf = make_model(looks, learns, stops, partial=partial.partial, structures=structures, **settings)
+    chosen: dict[str, Any] = {"metric": metric, "n_jobs": jobs, "random_state": seed, **settings}
+    crf = make_model(looks, learns, stops, partial=partial.partial, structures=structures, **chosen)
     fitting = {"X_dev": held_out, "score_every": stops.score_every, "patience": stops.patience, **snapshots}
     if structures.codes is not None:
         fitting = code_fitting(fitting)

@@ -15,6 +15,7 @@ from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.optimisers import handled_by, resolve
 from fieldcraft.pools.coded import CodedCRF
 from fieldcraft.priors import PRIORS, Prior, resolve_prior
+from fieldcraft.structures.state_text import parse_states
 
 STRUCTURES: dict[str, type[SequenceModel]] = {"chain": ChainCRF, "segments": SegmentCRF}
 
@@ -31,7 +32,9 @@ def make_model(
     """A model, not trained yet; ``partial`` labels need an objective that supports them."""
     structures = structures or Structures()
     prior = _prior(learns)
-    wanted = "marginal_likelihood" if partial and learns.objective is None else learns.objective
+    latent = parse_states(settings.get("states", "labels"))
+    unsure = partial or (latent.kind == "latent" and latent.n > 1)
+    wanted = "marginal_likelihood" if unsure and learns.objective is None else learns.objective
     objective, optimiser, _ = resolve(wanted, learns.optimiser, prior)
     if stops.max_iterations is not None:
         optimiser = replace(optimiser, max_iterations=stops.max_iterations)
@@ -39,7 +42,17 @@ def make_model(
         optimiser = "auto"  # chosen when the size of the corpus is known
     learning = {"prior": prior, "optimiser": optimiser, "objective": objective}
     kind = STRUCTURES[structures.structure] if structures.codes is None else CodedCRF
+    if kind is not ChainCRF:
+        settings = _without_chains(settings)
     return kind(**learning, **model_settings(looks), **_structure_settings(structures), **settings)
+
+
+def _without_chains(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings without those of chains; InputError if some of these were asked for."""
+    for name, absent in (("states", "labels"), ("constraints", None)):
+        if settings.get(name, absent) != absent:
+            raise InputError(f"--{name} is for chains; leave out --structure segments and --codes")
+    return {name: value for name, value in settings.items() if name not in ("states", "constraints")}
 
 
 def _structure_settings(structures: Structures) -> dict[str, Any]:

@@ -166,6 +166,15 @@ def is_tag_set(names: Iterable[str]) -> bool:
     return bool(_fitting(names))
 
 
+def type_of(label: str) -> str | None:
+    """The type of a label; None for O.
+
+    >>> type_of("B-LOC"), type_of("O")
+    ('LOC', None)
+    """
+    return _split(label)[1]
+
+
 def may_follow(previous: str | None, label: str | None, scheme: str) -> bool:
     """Whether `label` may follow `previous`; None is the border of the sequence.
 

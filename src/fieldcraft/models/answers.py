@@ -27,6 +27,7 @@ from fieldcraft.threads import resolve_jobs
 if TYPE_CHECKING:
     from fieldcraft.features.index import FeatureIndex
     from fieldcraft.inspection import Explanation, Inspection
+    from fieldcraft.models.constrained import Constrained
     from fieldcraft.models.parameters import Parameters
     from fieldcraft.models.text import TextSpan
     from fieldcraft.models.voting import Voters
@@ -72,29 +73,41 @@ class Answers(Settings, Estimator):
         """
         return self._scored(X, keep=True)
 
-    def predict(self, X: Any) -> NDArray[np.object_]:
-        """Labels: a one-dimensional object array of label lists."""
-        return self._ask(X, lambda scored: scored.predict())
+    def predict(self, X: Any, *, constraints: Any = None) -> NDArray[np.object_]:
+        """Labels: a one-dimensional object array of label lists.
 
-    def decode(self, X: Any) -> list[Decoding]:
-        """Labels with their log-probability, one Decoding per sequence."""
-        return self._ask(X, lambda scored: scored.decode())
+        ``constraints`` (``fc.at_most(1, "city")`` …) are a list for all sequences, or a list of lists; where
+        no labelling obeys them it is an InputError. None for those of the model.
+        """
+        return self._under(X, constraints, lambda of: of.predict())
 
-    def predict_proba(self, X: Any) -> NDArray[np.object_]:
-        """Marginal probabilities: an object array of [T, Y] arrays in the order of ``classes_``."""
-        return self._ask(X, lambda scored: scored.predict_proba())
+    def decode(self, X: Any, *, constraints: Any = None) -> list[Decoding]:
+        """Labels with their log-probability, one Decoding per sequence.
 
-    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        It says whether the labels are proved to be the best. Under ``constraints`` labels is None where no
+        labelling obeys them, and ``why`` names those in conflict; ``value`` is log p(y | x) of the model
+        without them.
+        """
+        return self._under(X, constraints, lambda of: of.decode())
+
+    def predict_proba(self, X: Any, *, constraints: Any = None) -> NDArray[np.object_]:
+        """Marginal probabilities: an object array of [T, Y] arrays in the order of ``classes_``.
+
+        Under ``constraints`` they are those given that the constraints are obeyed.
+        """
+        return self._under(X, constraints, lambda of: of.predict_proba())
+
+    def predict_marginals(self, X: Any, *, constraints: Any = None) -> list[list[dict[str, float]]]:
         """Marginal probabilities as lists of dicts: label -> probability."""
-        return self._ask(X, lambda scored: scored.predict_marginals())
+        return self._under(X, constraints, lambda of: of.predict_marginals())
 
-    def k_best(self, X: Any, k: int) -> list[list[tuple[list[str], float]]]:
+    def k_best(self, X: Any, k: int, *, constraints: Any = None) -> list[list[tuple[list[str], float]]]:
         """Per sequence the k most probable labellings with their log-probabilities."""
-        return self._ask(X, lambda scored: scored.k_best(k))
+        return self._under(X, constraints, lambda of: of.k_best(k))
 
-    def sample(self, X: Any, n: int) -> list[list[list[str]]]:
+    def sample(self, X: Any, n: int, *, constraints: Any = None) -> list[list[list[str]]]:
         """Per sequence n labellings drawn from p(y | x); fixed by ``random_state``."""
-        return self._ask(X, lambda scored: scored.sample(n))
+        return self._under(X, constraints, lambda of: of.sample(n))
 
     def log_partition(self, X: Any) -> Floats:
         """log Z of each sequence [N]."""
@@ -195,6 +208,17 @@ class Answers(Settings, Estimator):
         predictor = self._predictor()
         with crew(predictor.structure.n_jobs):
             return question(self._scored(X, predictor))
+
+    def _under(self, X: Any, constraints: Any, question: Callable[[Scored | Constrained], T]) -> T:
+        """The result of a question about X under constraints, or without any."""
+        constraints = getattr(self, "constraints", None) if constraints is None else constraints
+        if constraints is None:
+            return self._ask(X, question)
+        from fieldcraft.models.constrained import Constrained as Under
+
+        predictor = self._predictor()
+        with crew(predictor.structure.n_jobs):
+            return question(Under(predictor, self._scored(X, predictor).encoded, constraints))
 
     def _scored(self, X: Any, predictor: Predictor | None = None, *, keep: bool = False) -> Scored:
         predictor = self._predictor() if predictor is None else predictor

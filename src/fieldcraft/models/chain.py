@@ -41,6 +41,8 @@ class ChainCRF(SequenceModel):
         "ngrams:2" or "ngrams:3" (chains of second and third order), also "ngrams:2+observed" and
         "ngrams:2+iob2"; "latent:3" (three hidden states per label); a scheme such as "iob2" (valid labels
         only); or a StateSpace whose ``names`` are the labels in their order. See ``fc.StateSpace``
+    constraints : what predictions obey if they are given no other: a list of constraints (``fc.at_most`` …)
+        or texts; those on neighbouring labels are part of the state space in training too
     decoding : "viterbi" (the best labelling) or "posterior" (the best label at each position)
     metric : held-out score: "auto" is span F if the labels form a scheme, else token accuracy
     gazetteers : for templates that name them
@@ -88,7 +90,8 @@ class ChainCRF(SequenceModel):
                 )
             return LinearChain(self.states)
         known = vars(self).get("states_")  # of the training
-        if parse_states(self.states).observed and known is not None and known.names == tuple(labels):
+        told = parse_states(self.states).observed or self.constraints is not None
+        if told and known is not None and known.names == tuple(labels):
             return LinearChain(known)
         return LinearChain(states_from_text(self.states, labels))
 

@@ -35,6 +35,7 @@ from fieldcraft.store.files import FORMAT, is_plain, name_of, read_arrays, write
 from fieldcraft.store.importers import read_foreign
 from fieldcraft.store.state_spaces import pack_states, unpack_states
 from fieldcraft.store.upgrades import upgrade
+from fieldcraft.structures.constraints import constraint_list
 from fieldcraft.structures.states import StateSpace
 
 if TYPE_CHECKING:
@@ -250,6 +251,8 @@ def _pack_parameters(model: Storable, kind: Any) -> tuple[dict[str, Any], Arrays
         states = getattr(model, "states_", None)
     if isinstance(states, StateSpace):
         tables = {} if states.is_plain else {f"states.{k}": v for k, v in pack_states(states).items()}
+    if named.get("constraints") is not None:
+        named["constraints"] = [str(constraint) for constraint in constraint_list(named["constraints"])]
     if "metric" in named:
         named["metric"] = named["metric"] if isinstance(named["metric"], str) else "auto"
     if "tokenizer" in named:

@@ -85,6 +85,11 @@ class Scored:
     def __repr__(self) -> str:
         return f"<Scored: {len(self)} sequences, {self._encoded.offsets[-1]} tokens>"
 
+    @property
+    def encoded(self) -> Encoded:
+        """The attributes of the sequences."""
+        return self._encoded
+
     def lengths(self) -> list[int]:
         """The number of tokens of each sequence."""
         return [int(length) for length in np.diff(self._encoded.offsets)]

@@ -30,6 +30,7 @@ class Settings:
     features: str = "supported"
     min_count: int = 1
     states: Any = "labels"
+    constraints: Any = None
     decoding: str = "viterbi"
     metric: Any = "auto"
     gazetteers: Any = None

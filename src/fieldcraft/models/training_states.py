@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.models.training_settings import Settings
+from fieldcraft.structures.constrained import local_space
+from fieldcraft.structures.constraints import constraint_list
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.state_text import parse_states, states_from_text
 from fieldcraft.structures.states import StateSpace
@@ -34,14 +36,17 @@ def natural_objective(settings: Settings) -> Settings:
 
 
 def settled(training: Training, labels: list[Any]) -> Callable[[Sequence[str]], Structure]:
-    """Labels -> structure, with the states that only the training labels tell (``+observed``).
+    """Labels -> structure, with what the training labels (``+observed``) and local constraints say.
 
     A model that grows keeps the states that it has.
     """
-    text = training.settings.states
-    if not isinstance(text, str) or training.grown is not None or not parse_states(text).observed:
+    text, constraints = training.settings.states, training.settings.constraints
+    observed = isinstance(text, str) and parse_states(text).observed
+    if training.grown is not None or not (observed or constraints is not None) or not training.classes:
         return training.structure_for
-    space = states_from_text(text, training.classes, labels)
+    space = states_from_text(text, training.classes, labels) if isinstance(text, str) else text
+    if constraints is not None:
+        space = local_space(space, constraint_list(constraints))
     return lambda _classes: LinearChain(space)
 
 
