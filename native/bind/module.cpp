@@ -14,6 +14,8 @@ void bind_passes(nb::module_& m);
 void bind_stochastic(nb::module_& m);
 void bind_dual(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_graph_decoding(nb::module_& m);
+void bind_graph_inference(nb::module_& m);
 
 namespace {
 
@@ -58,6 +60,8 @@ NB_MODULE(_core, m) {
   fb::bind_stochastic(m);
   fb::bind_dual(m);
   fb::bind_graph(m);
+  fb::bind_graph_decoding(m);
+  fb::bind_graph_inference(m);
   fb::bind_chain(m);
   fb::bind_attributes(m);
   fb::bind_templates(m);

@@ -31,6 +31,8 @@ DUALS = [TRAINING + "test_dual_ascent.py"]
 MARGINS = [TRAINING + "test_margins_passes.py", TRAINING + "test_margins_optimum.py"]
 ONLINE = [TRAINING + "test_stochastic_descent.py", TRAINING + "test_stochastic_mistakes.py"]
 GRAPHS = [LAWS + "test_graph_exact.py"]
+LOOPY = [LAWS + "test_graph_approximate.py"]
+CUTS = [LAWS + "test_graph_decoding.py"]
 CANARIES = {
     "FORWARD": ANSWERS,
     "BACKWARD": ANSWERS,
@@ -63,6 +65,13 @@ CANARIES = {
     "DESCENT": ONLINE,
     "MISTAKES": ONLINE,
     "SAG": ONLINE,
+    "MESSAGES": LOOPY,
+    "FLOODING": LOOPY,
+    "TREE_BOUND": LOOPY,
+    "MEAN_FIELD": LOOPY,
+    "GIBBS": LOOPY,
+    "DUAL_BLOCK": CUTS,
+    "CUTS": CUTS,
     "CLIQUE_SUM": GRAPHS,
     "CLIQUE_MAX": GRAPHS,
     "CLIQUE_SAMPLE": GRAPHS,
