@@ -222,6 +222,25 @@ nb::tuple py_triangulate(const GraphSet& set, size_t g, const std::string& order
                         found.complete);
 }
 
+// Whether each graph's junction tree fits; the trees are kept.
+std::vector<bool> py_fit(const GraphSet& set, const std::string& order, double memory, int n_jobs) {
+  const Heuristic heuristic = heuristic_of(order);
+  std::vector<uint8_t> fits(set.size(), 0);
+  watched([&](Watch& watch) {
+    for_each_task(
+        n_jobs, set.size(),
+        [&](size_t g, int) {
+          try {
+            set.graphs[g]->tree(heuristic, memory);
+            fits[g] = 1;
+          } catch (const std::invalid_argument&) {
+          }
+        },
+        &watch);
+  });
+  return {fits.begin(), fits.end()};
+}
+
 std::vector<bool> py_are_forests(const GraphSet& set) {
   std::vector<bool> out;
   for (const auto& compiled : set.graphs) out.push_back(compiled->graph.is_forest());
@@ -250,6 +269,8 @@ void bind_graph(nb::module_& m) {
   m.def("graph_triangulate", &py_triangulate, "graphs"_a, "g"_a, "order"_a, "most_bytes"_a,
         "An elimination order, its width in variables, cells of all cliques and of the largest, and whether "
         "it is complete.");
+  m.def("graphs_fit", &py_fit, "graphs"_a, "order"_a, "memory"_a, "n_jobs"_a,
+        "Whether the tables of each graph's junction tree take at most so many bytes.");
   m.def("graphs_are_forests", &py_are_forests, "graphs"_a, "Whether each graph has no cycle.");
 }
 

@@ -17,6 +17,8 @@ void bind_stochastic(nb::module_& m);
 void bind_dual(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_states(nb::module_& m);
+void bind_graph_decoding(nb::module_& m);
+void bind_graph_inference(nb::module_& m);
 
 namespace {
 
@@ -63,6 +65,8 @@ NB_MODULE(_core, m) {
   fb::bind_stochastic(m);
   fb::bind_dual(m);
   fb::bind_graph(m);
+  fb::bind_graph_decoding(m);
+  fb::bind_graph_inference(m);
   fb::bind_chain(m);
   fb::bind_states(m);
   fb::bind_attributes(m);

@@ -289,8 +289,34 @@ def graph_triangulate(graphs: Graphs, g: int, order: str, most_bytes: float) -> 
     An elimination order, its width in variables, cells of all cliques and of the largest, and whether it is complete.
     """
 
+def graphs_fit(graphs: Graphs, order: str, memory: float, n_jobs: int) -> list[bool]:
+    """
+    Whether the tables of each graph's junction tree take at most so many bytes.
+    """
+
 def graphs_are_forests(graphs: Graphs) -> list[bool]:
     """Whether each graph has no cycle."""
+
+def graph_icm(graphs: Graphs, tables: Float64Vector, states: Int32Vector, start: Int32Vector, max_iterations: int, n_jobs: int) -> dict[str, Any]:
+    """Assignments that no single change improves."""
+
+def graph_dual(graphs: Graphs, tables: Float64Vector, states: Int32Vector, subgradient: bool, max_iterations: int, tolerance: float, n_jobs: int) -> dict[str, Any]:
+    """Dual decomposition: assignments, and upper bounds on the best score."""
+
+def graph_cut(graphs: Graphs, tables: Float64Vector, states: Int32Vector, moves: str, max_iterations: int, n_jobs: int) -> dict[str, Any]:
+    """Assignments by minimum cuts."""
+
+def graph_propagate(graphs: Graphs, tables: Float64Vector, states: Int32Vector, schedule: str, max_iterations: int, tolerance: float, damping: float, reweighted: bool, n_jobs: int) -> dict[str, Any]:
+    """Belief propagation for sums."""
+
+def graph_maximise(graphs: Graphs, tables: Float64Vector, states: Int32Vector, schedule: str, max_iterations: int, tolerance: float, damping: float, reweighted: bool, n_jobs: int) -> dict[str, Any]:
+    """Belief propagation for maxima."""
+
+def graph_mean_field(graphs: Graphs, tables: Float64Vector, states: Int32Vector, max_iterations: int, tolerance: float, n_jobs: int) -> dict[str, Any]:
+    """Independent variables that are closest to each graph's distribution."""
+
+def graph_gibbs(graphs: Graphs, tables: Float64Vector, states: Int32Vector, n: int, burn_in: int, chains: int, batches: int, blocks: str, seed: int, keep: bool, n_jobs: int) -> list[Any]:
+    """Gibbs sampling of each graph."""
 
 class Potentials:
     @property

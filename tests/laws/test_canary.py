@@ -33,6 +33,8 @@ MARGINS = [TRAINING + "test_margins_passes.py", TRAINING + "test_margins_optimum
 ONLINE = [TRAINING + "test_stochastic_descent.py", TRAINING + "test_stochastic_mistakes.py"]
 SEGMENTS = [LAWS + "test_segment_laws.py"]
 GRAPHS = [LAWS + "test_graph_exact.py"]
+LOOPY = [LAWS + "test_graph_approximate.py"]
+CUTS = [LAWS + "test_graph_decoding.py"]
 CANARIES = {
     "FORWARD": ANSWERS,
     "BACKWARD": ANSWERS,
@@ -81,6 +83,13 @@ CANARIES = {
     "SEGMENT_SCORE": SEGMENTS,
     "SEGMENT_SAMPLE": SEGMENTS,
     "SIMILARITY": ["tests/unit/features/test_similarity.py"],
+    "MESSAGES": LOOPY,
+    "FLOODING": LOOPY,
+    "TREE_BOUND": LOOPY,
+    "MEAN_FIELD": LOOPY,
+    "GIBBS": LOOPY,
+    "DUAL_BLOCK": CUTS,
+    "CUTS": CUTS,
     "CLIQUE_SUM": GRAPHS,
     "CLIQUE_MAX": GRAPHS,
     "CLIQUE_SAMPLE": GRAPHS,

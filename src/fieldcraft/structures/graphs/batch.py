@@ -156,8 +156,8 @@ class GraphBatch:
         at, answers = self.offsets["variables"], []
         for i in range(len(self)):
             value, bound = float(found["value"][i]), float(found["bound"][i])
-            gap = max(0.0, bound - value)
-            optimal = gap <= tolerance * max(1.0, abs(value))
+            gap = max(0.0, bound - value)  # inf where the assignment is a forbidden one
+            optimal = value > -np.inf and gap <= tolerance * max(1.0, abs(value))
             answers.append(
                 Decoding(
                     None,

@@ -64,7 +64,6 @@ def check_forests(batch: GraphBatch) -> None:
         raise InputError(f"{where} has a cycle of factors; use junction_tree, or propagation on wide graphs")
 
 
-def bytes_needed(batch: GraphBatch, i: int, limit: float) -> float:
-    """What the tables of graph i's junction tree take; beyond ``limit`` a lower bound."""
-    cells: float = _core.graph_triangulate(batch.handle, i, "min_fill", limit)[2]
-    return 8 * cells
+def fits(batch: GraphBatch, limit: float, n_jobs: int) -> list[bool]:
+    """Whether the tables of each graph's junction tree take at most ``limit`` bytes."""
+    return list(_core.graphs_fit(batch.handle, "min_fill", limit, n_jobs))

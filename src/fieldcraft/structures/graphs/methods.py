@@ -24,12 +24,23 @@ INFERENCES = {  # name: module and function
     "brute_force": "brute_force.infer",
     "forest": "junction_tree.infer_forest",
     "junction_tree": "junction_tree.infer",
+    "propagation": "propagation.infer",
+    "tree_reweighted": "propagation.infer_reweighted",
+    "mean_field": "mean_field.infer",
+    "gibbs": "gibbs.infer",
+    "importance_sampling": "importance_sampling.infer",
 }
 DECODINGS = {
     "auto": "automatic.decode",
     "brute_force": "brute_force.decode",
     "forest": "junction_tree.decode_forest",
     "junction_tree": "junction_tree.decode",
+    "propagation": "propagation.decode",
+    "icm": "icm.decode",
+    "linear_programme": "linear_programme.decode",
+    "ilp": "linear_programme.decode_integer",
+    "dual_decomposition": "dual_decomposition.decode",
+    "cuts": "cuts.decode",
 }
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from fieldcraft import _core
-from fieldcraft.errors import InputError
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.structures.graphs.batch import GraphBatch
-from fieldcraft.structures.graphs.junction_tree import bytes_needed
+from fieldcraft.structures.graphs.junction_tree import fits
+from fieldcraft.structures.graphs.linear_programme import ranked
 from fieldcraft.structures.graphs.sizes import read_bytes
 
 
 def k_best(batch: GraphBatch, k: int, memory: Any) -> list[Decoding]:
     """Of a batch of one graph; fewer than k where there are not so many possible ones."""
     limit = read_bytes(memory)
-    if bytes_needed(batch, 0, limit) <= limit:
+    if fits(batch, limit, 1)[0]:
         with batch.errors():
             ((found, scores),) = _core.graph_k_best(*batch.inputs, k, "min_fill", limit, 1)
         why = "exact: lists of the best completions in a junction tree"
@@ -23,4 +23,4 @@ def k_best(batch: GraphBatch, k: int, memory: Any) -> list[Decoding]:
             Decoding(None, float(score), method="junction_tree", why=why, assignment=row)
             for row, score in zip(found, scores)
         ]
-    raise InputError("the junction tree does not fit into memory; raise memory=")
+    return ranked(batch, k)
