@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "block_encoder.hpp"
@@ -28,20 +29,21 @@ size_t Block::bytes() const {
 }
 
 BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
-                         bool keep_order, int n_threads)
-    : field_(features, n_states, tokens, keep_order),
+                         AttributeTokens* columns, bool keep_order, int n_threads)
+    : field_(features, n_states, tokens, columns, keep_order, n_threads),
       offsets_(tokens.offsets, tokens.offsets + tokens.n_sequences + 1),
       valued_(tokens.values != nullptr),
       wide_(needs_wide_entries(static_cast<int64_t>(field_.weights_size()), n_states)) {
   cut(tokens);
-  const int lanes =
-      static_cast<int>(std::min<size_t>(std::max(n_threads, 1), std::max<size_t>(blocks_.size(), 1)));
-  std::vector<BlockEncoder> encoders;
-  encoders.reserve(lanes);
-  for (int k = 0; k < lanes; ++k) encoders.emplace_back(field_, tokens, wide_);
-  for_each_task(lanes, blocks_.size(), [&](size_t b, int thread) { encoders[thread].encode(blocks_[b]); });
+  {
+    std::vector<std::optional<BlockEncoder>> encoders(std::max(n_threads, 1));
+    for_each_task(n_threads, blocks_.size(), [&](size_t b, int thread) {
+      if (!encoders[thread]) encoders[thread].emplace(field_, tokens, wide_);
+      encoders[thread]->encode(blocks_[b]);
+    });
+  }
   field_.forget();
-  place_sums();
+  place_sums(n_threads);
 }
 
 void BlockLayout::cut(const EncodedTokens&) {
@@ -85,7 +87,7 @@ void BlockLayout::cut(const EncodedTokens&) {
 // The sum of a column that occurs in one block goes to the field; otherwise each block has a copy. A block's
 // copies are in the order of the columns: that is how they are read when they are added up, and the rows come
 // first, so that all of them are aligned.
-void BlockLayout::place_sums() {
+void BlockLayout::place_sums(int n_threads) {
   const uint32_t n_columns = field_.n_columns();
   copies_ptr_.assign(n_columns + 1, 0);
   for (const Block& block : blocks_)
@@ -96,11 +98,18 @@ void BlockLayout::place_sums() {
   copies_.resize(copies_ptr_.back());
   std::vector<uint64_t> begin(1, padded(static_cast<int64_t>(field_.size())));  // of each block's copies
   std::vector<uint32_t> next(copies_ptr_.begin(), copies_ptr_.end() - 1), owner(copies_.size());
+  constexpr uint32_t kNoCopy = 0xffffffffu;
   for (size_t b = 0; b < blocks_.size(); ++b) {
+    Block& block = blocks_[b];
+    block.to.resize(block.columns.size());
     uint64_t size = 0;
-    for (const uint32_t c : blocks_[b].columns)
-      if (copies_ptr_[c] < copies_ptr_[c + 1])
-        owner[next[c]++] = static_cast<uint32_t>(b), size += field_.width(c);
+    for (size_t j = 0; j < block.columns.size(); ++j) {
+      const uint32_t c = block.columns[j];
+      block.to[j] = kNoCopy;
+      if (copies_ptr_[c] == copies_ptr_[c + 1]) continue;
+      owner[block.to[j] = next[c]++] = static_cast<uint32_t>(b);
+      size += field_.width(c);
+    }
     begin.push_back(begin.back() + padded(static_cast<int64_t>(size)));
   }
   sums_size_ = begin.back();
@@ -111,12 +120,12 @@ void BlockLayout::place_sums() {
       copies_[k] = static_cast<uint32_t>(begin[owner[k]]);
       begin[owner[k]] += field_.width(c);
     }
-  next.assign(copies_ptr_.begin(), copies_ptr_.end() - 1);
-  for (Block& block : blocks_) {
-    for (const uint32_t c : block.columns)
-      block.to.push_back(copies_ptr_[c] < copies_ptr_[c + 1] ? copies_[next[c]++] : field_.at(c));
+  for_each_task(n_threads, blocks_.size(), [&](size_t b, int) {
+    Block& block = blocks_[b];
+    for (size_t j = 0; j < block.to.size(); ++j)
+      block.to[j] = block.to[j] == kNoCopy ? field_.at(block.columns[j]) : copies_[block.to[j]];
     std::vector<uint32_t>().swap(block.columns);
-  }
+  });
   copies_.insert(copies_.end(), kCopiesAhead, 0);  // what is fetched ahead of the last
 }
 

@@ -43,8 +43,9 @@ struct Block {
 
 class BlockLayout {
  public:
-  BlockLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens, bool keep_order,
-              int n_threads);
+  // `columns`: the tokens, transposed, of which nothing is left afterwards; or null.
+  BlockLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
+              AttributeTokens* columns, bool keep_order, int n_threads);
   BlockLayout(const BlockLayout&) = delete;  // blocks refer to the field's edges
 
   const FieldLayout& field() const { return field_; }
@@ -69,7 +70,7 @@ class BlockLayout {
 
  private:
   void cut(const EncodedTokens& tokens);
-  void place_sums();
+  void place_sums(int n_threads);
 
   FieldLayout field_;
   std::vector<int64_t> offsets_;

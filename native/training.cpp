@@ -59,8 +59,7 @@ struct ChainProblem::Sweep {
   std::vector<PairSums> pairs;       // of blocks, for all others
   std::vector<std::unique_ptr<Lane>> lanes;
 
-  explicit Sweep(const BlockLayout& blocks)
-      : field(blocks.field().weights_size()), sums(Buffer::zeros(blocks.sums_size())) {
+  explicit Sweep(const BlockLayout& blocks) : field(blocks.field().weights_size()), sums(blocks.sums_size()) {
     const size_t S = static_cast<size_t>(blocks.field().S()), P = static_cast<size_t>(blocks.field().P());
     matrix = Buffer(S * P), transposed = Buffer(S * P), start = Buffer::zeros(P);
     std::fill_n(start.data(), S, 1.0);
@@ -98,7 +97,7 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
     return;
   }
   gold_.assign(gold, gold + n_tokens());
-  make_blocks();
+  make_blocks(uses.columns);
   looks_at_edges_ = !blocks_->field().edges().empty();
   std::vector<double> unused(n_sequences());
   Watch unwatched(nullptr);
@@ -107,9 +106,9 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
   std::vector<int32_t>().swap(gold_), std::vector<int32_t>().swap(numbered_gold_);
 }
 
-void ChainProblem::make_blocks() {
+void ChainProblem::make_blocks(AttributeTokens* columns) {
   if (blocks_) return;
-  blocks_.emplace(features_, n_states_, tokens_, keep_order_, n_threads_);
+  blocks_.emplace(features_, n_states_, tokens_, columns, keep_order_, n_threads_);
   sweep_ = std::make_unique<Sweep>(*blocks_);
   number_labels();
 }
@@ -299,7 +298,7 @@ void ChainProblem::sweep(Mode mode, const double* weights, const double* less, d
 double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch) {
   std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
   double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
-  make_blocks();
+  make_blocks(nullptr);
   sweep(fused_ ? Mode::likelihood : Mode::loss, weights, fused_ ? empirical_.data() : nullptr, gradient,
         values, watch);
   return total(weights, values);

@@ -37,11 +37,14 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
   check_range(labels.data(), labels.size(), 0, n_states, "labels");
   require(!on_edge || on_edge->shape(0) == static_cast<size_t>(n_attributes),
           "on_edge needs an entry per attribute");
+  std::shared_ptr<AttributeTokens> columns;
   FeatureCounts counts = unlocked([&] {
-    return count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr,
+    columns = std::make_shared<AttributeTokens>(transposed(encoded, n_attributes, n_threads));
+    return count_features(encoded, *columns, on_edge ? on_edge->data() : nullptr,
                           {each.data(), labels.data()}, n_states,
                           {all_states, all_transitions, edge_bias, min_count}, n_threads);
   });
+  tokens.columns = std::move(columns);
   return give_all(std::move(counts.attribute), std::move(counts.previous), std::move(counts.label),
                   std::move(counts.count), std::move(counts.family));
 }
@@ -51,15 +54,22 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
                            bool keep_order) {
   const FeatureColumns features = columns.checked(n_states);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
+  std::shared_ptr<AttributeTokens> transposed = std::move(tokens.columns);
+  if (transposed && transposed->n_attributes() != features.n_attributes) transposed.reset();
   const std::vector<int32_t> labels = checked_labels(gold, encoded.offsets[encoded.n_sequences], n_states);
   require(!sequence_weights || sequence_weights->shape(0) == static_cast<size_t>(encoded.n_sequences),
           "one weight per sequence is needed");
   const double* weights = sequence_weights ? sequence_weights->data() : nullptr;
   BoundProblem* bound = unlocked([&] {
-    return new BoundProblem{
-        {features, n_states, encoded, labels.data(), weights, n_jobs, {by_sequence, keep_order}},
-        std::nullopt,
-        std::nullopt};
+    return new BoundProblem{{features,
+                             n_states,
+                             encoded,
+                             labels.data(),
+                             weights,
+                             n_jobs,
+                             {by_sequence, keep_order, transposed.get()}},
+                            std::nullopt,
+                            std::nullopt};
   });
   if (bound->problem.needs_arrays()) bound->tokens = tokens, bound->columns = columns;
   return bound;

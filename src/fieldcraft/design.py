@@ -6,7 +6,7 @@ index, one row per weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,11 @@ class Design:
     gold: NDArray[np.int32]  # [tokens]; with partial labels one candidate each
     index: FeatureIndex
     partial: PartialLabels | None = None
+    counted: Any = field(default=None, compare=False, repr=False)  # the core's view of ``encoded``, if kept
+
+    def tokens(self) -> Any:
+        """The core's view of ``encoded``; one that has been counted saves the next step some work."""
+        return native_tokens(self.encoded) if self.counted is None else self.counted
 
     @property
     def n_sequences(self) -> int:
@@ -124,8 +129,9 @@ def build_design(
         gold = partial.any()
     else:
         labels, ptr, partial = gold, None, None
+    tokens = native_tokens(encoded)
     attribute, previous, label, count, family = _core.count_features(
-        native_tokens(encoded),
+        tokens,
         encoder.n_attributes,
         on_edge if on_edge.any() else None,
         labels,
@@ -143,7 +149,7 @@ def build_design(
     index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
     if structure is not None:
         index = with_classes(index, structure)
-    return Design(encoded, gold, index, partial)
+    return Design(encoded, gold, index, partial, tokens)
 
 
 def _rules(features: str, min_count: int) -> tuple[FeatureRules, int]:
