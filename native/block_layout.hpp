@@ -70,7 +70,13 @@ class BlockLayout {
 
  private:
   void cut(const EncodedTokens& tokens);
+  struct Copied {               // one thread's memory
+    std::vector<uint64_t> set;  // columns of which a block has a copy; empty between blocks
+    std::vector<uint32_t> at;   // [columns] where it is
+  };
   void place_sums(int n_threads);
+  void place_copies(Block& block, uint64_t at, Copied& copied);
+  bool is_copied(uint32_t column) const { return copies_ptr_[column] < copies_ptr_[column + 1]; }
 
   FieldLayout field_;
   std::vector<int64_t> offsets_;

@@ -1,8 +1,6 @@
 // The parts of an extraction that several threads do block by block: joining blocks that were read, and
 // frozen encoding.
 #include <algorithm>
-#include <atomic>
-#include <memory>
 
 #include "extraction.hpp"
 #include "parallel.hpp"

@@ -32,6 +32,7 @@ struct ProblemUses {
   bool by_sequence = true;  // stochastic and dual optimisers go from sequence to sequence
   bool keep_order = false;  // of labels: losses with a maximum find the first of several best labellings
   AttributeTokens* columns = nullptr;  // the tokens, transposed, if that is at hand; it may be moved from
+  const int32_t* counts = nullptr;     // [features] how often each occurs, where that is the empirical part
 };
 
 class ChainProblem {

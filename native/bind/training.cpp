@@ -51,7 +51,7 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
 
 BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,
                            std::optional<In1<double>> sequence_weights, int n_jobs, bool by_sequence,
-                           bool keep_order) {
+                           bool keep_order, std::optional<In1<int32_t>> counts) {
   const FeatureColumns features = columns.checked(n_states);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
   std::shared_ptr<AttributeTokens> transposed = std::move(tokens.columns);
@@ -59,6 +59,8 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
   const std::vector<int32_t> labels = checked_labels(gold, encoded.offsets[encoded.n_sequences], n_states);
   require(!sequence_weights || sequence_weights->shape(0) == static_cast<size_t>(encoded.n_sequences),
           "one weight per sequence is needed");
+  require(!counts || counts->shape(0) == static_cast<size_t>(features.n_features),
+          "one count per feature is needed");
   const double* weights = sequence_weights ? sequence_weights->data() : nullptr;
   BoundProblem* bound = unlocked([&] {
     return new BoundProblem{{features,
@@ -67,7 +69,7 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
                              labels.data(),
                              weights,
                              n_jobs,
-                             {by_sequence, keep_order, transposed.get()}},
+                             {by_sequence, keep_order, transposed.get(), counts ? counts->data() : nullptr}},
                             std::nullopt,
                             std::nullopt};
   });
@@ -263,7 +265,8 @@ void bind_training(nb::module_& m) {
         "gold_ptr"_a.none(), "n_states"_a, "all_states"_a, "all_transitions"_a, "edge_bias"_a, "min_count"_a,
         "n_threads"_a = 1);
   m.def("chain_problem", &make_problem, "columns"_a, "n_states"_a, "tokens"_a, "gold"_a,
-        "sequence_weights"_a.none(), "n_jobs"_a, "by_sequence"_a = true, "keep_order"_a = false);
+        "sequence_weights"_a.none(), "n_jobs"_a, "by_sequence"_a = true, "keep_order"_a = false,
+        "counts"_a = nb::none());
   nb::class_<Crew>(m, "Crew")
       .def(nb::init<int>(), "n_threads"_a)
       .def("__enter__", [](Crew& self) { self.enter(); })

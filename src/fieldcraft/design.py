@@ -90,11 +90,17 @@ class Design:
     gold: NDArray[np.int32]  # [tokens]; with partial labels one candidate each
     index: FeatureIndex
     partial: PartialLabels | None = None
-    counted: Any = field(default=None, compare=False, repr=False)  # the core's view of ``encoded``, if kept
+    counted: tuple[Any, FeatureIndex] | None = field(default=None, compare=False, repr=False)
 
     def tokens(self) -> Any:
-        """The core's view of ``encoded``; one that has been counted saves the next step some work."""
-        return native_tokens(self.encoded) if self.counted is None else self.counted
+        """The core's view of ``encoded``; that whose features were counted saves the next step some work."""
+        return native_tokens(self.encoded) if self.counted is None else self.counted[0]
+
+    def gold_counts(self) -> NDArray[np.int32] | None:
+        """[F] how often the gold labelling has each feature, if they were counted and all values are 1."""
+        counted = self.counted is not None and self.counted[1] is self.index
+        plain = self.encoded.values is None and self.partial is None
+        return self.index.count if counted and plain else None
 
     @property
     def n_sequences(self) -> int:
@@ -149,7 +155,7 @@ def build_design(
     index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
     if structure is not None:
         index = with_classes(index, structure)
-    return Design(encoded, gold, index, partial, tokens)
+    return Design(encoded, gold, index, partial, (tokens, index))
 
 
 def _rules(features: str, min_count: int) -> tuple[FeatureRules, int]:

@@ -39,6 +39,7 @@ class NativeChain(Penalised):
             self.n_jobs,
             self.by_sequence,
             not self.objective.smooth,
+            design.gold_counts() if self._sequence_weights is None else None,
         )
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
