@@ -24,19 +24,27 @@ void BlockEncoder::encode(Block& block) {
 void BlockEncoder::count(const Block& block) {
   const uint32_t C = n_classes_;
   counts_.assign(static_cast<size_t>(block.n_tokens) * (C + 1), 0);
-  occurrences_.clear(), touched_.clear(), begin_.assign(1, 0);
+  size_t most = 0;
+  for (const BlockSequence& s : block.sequences) {
+    const int64_t* const first = tokens_.token_ptr + tokens_.offsets[s.number];
+    most += static_cast<size_t>(first[s.T] - first[0]);
+  }
+  places_.resize(most), values_.resize(valued_ ? most : 0);
+  touched_.clear(), begin_.assign(1, 0);
+  size_t n = 0;
   each_token(block, [&](int64_t token, int64_t t) {
     uint32_t* counts = &counts_[t * (C + 1)];
     const int64_t end = tokens_.token_ptr[token + 1];
     for (int64_t i = tokens_.token_ptr[token]; i < end; ++i) {
       if (i + kAhead < n_occurrences_) field_.prefetch(tokens_.attributes[i + kAhead]);
-      const Place& place = field_.place(tokens_.attributes[i]);
+      const Place place = field_.place(tokens_.attributes[i]);
       if (place.column == FieldLayout::kNoColumn) continue;
-      occurrences_.push_back({place, i});
+      if (valued_) values_[n] = tokens_.values[i];
+      places_[n++] = place;
       touch(place.column, place.kind);
-      counts[place.kind] += place.n;
+      counts[place.kind] += field_.n_of(place);
     }
-    begin_.push_back(occurrences_.size());
+    begin_.push_back(n);
   });
   const EdgeEntries& edges = field_.edges();
   if (edges.empty()) return;
@@ -86,15 +94,15 @@ void BlockEncoder::fill_scores(Block& block) {
   int64_t next_scalar = 0;
   for (const uint32_t t : block.order) {
     token_scalars_.clear();
-    each(t, [&](const Place& place, int64_t i) {
+    each(t, [&](const Place& place, double value) {
       if (is_row(place)) {
-        if (valued_) block.row_values[next[place.kind]] = tokens_.values[i];
+        if (valued_) block.row_values[next[place.kind]] = value;
         block.rows[next[place.kind]++] = place.at / 4;
-      } else if (place.n == 1) {
-        token_scalars_.push_back({place.label, place.at - field_.scalars_at(), value(i)});
+      } else if (place.few == 1) {
+        token_scalars_.push_back({place.label, place.at - field_.scalars_at(), value});
       } else {
-        for (uint32_t slot = place.at; slot < place.at + place.n; ++slot)
-          token_scalars_.push_back({field_.label_at(slot), slot - field_.scalars_at(), value(i)});
+        for (uint32_t slot = place.at; slot < place.at + field_.n_of(place); ++slot)
+          token_scalars_.push_back({field_.label_at(slot), slot - field_.scalars_at(), value});
       }
     });
     add_scalars(block, next_scalar);
@@ -103,9 +111,14 @@ void BlockEncoder::fill_scores(Block& block) {
 
 // Those of one label follow one another.
 void BlockEncoder::add_scalars(Block& block, int64_t& at) {
+  constexpr size_t kFew = 32;  // sooner sorted than memory for a merge is found
   const auto by_label = [](const Scalar& a, const Scalar& b) { return a.label < b.label; };
-  if (!std::is_sorted(token_scalars_.begin(), token_scalars_.end(), by_label))
+  if (token_scalars_.size() > kFew) {
     std::stable_sort(token_scalars_.begin(), token_scalars_.end(), by_label);
+  } else {
+    for (auto s = token_scalars_.begin(); s != token_scalars_.end(); ++s)
+      std::rotate(std::upper_bound(token_scalars_.begin(), s, *s, by_label), s, s + 1);
+  }
   for (const Scalar& s : token_scalars_) {
     if (wide_)
       Entry<true>::set(block.scalars.data(), at, s.number, s.label);
@@ -121,25 +134,25 @@ void BlockEncoder::sort_columns(Block& block) {
   constexpr uint32_t kLengths = 64;
   const int C = field_.n_classes(), kinds = C + 2;
   const auto bucket = [&](const Touched& c) {
-    return c.kind * kLengths + kLengths - std::min(n_[c.column], kLengths);
+    return c.kind * kLengths + kLengths - std::min(c.n, kLengths);
   };
   std::vector<uint32_t> begin(kinds * kLengths + 1, 0);
-  for (const Touched& c : touched_) ++begin[bucket(c) + 1];
+  for (Touched& c : touched_) c.n = n_[c.column], ++begin[bucket(c) + 1];
   for (int kind = 0; kind < kinds; ++kind) {
     const auto of_kind = begin.begin() + kind * kLengths + 1;
     const uint32_t n = std::accumulate(of_kind, of_kind + kLengths, 0u);
     (kind < C ? block.n_columns[kind] : kind == C ? block.n_scalars : block.n_edges) = n;
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  block.columns.resize(touched_.size());
-  for (const Touched& c : touched_) block.columns[begin[bucket(c)]++] = c.column;
-  block.length.reserve(touched_.size());
+  sorted_.resize(touched_.size());
+  for (const Touched& c : touched_) sorted_[begin[bucket(c)]++] = c;
+  block.columns.resize(sorted_.size()), block.length.resize(sorted_.size());
   uint32_t at = 0;
-  for (const uint32_t c : block.columns) {
-    if (block.length.size() == n_nodes(block)) at = 0;  // edges have a list of their own
-    const uint32_t n = n_[c];
-    block.length.push_back(n);
-    n_[c] = at, at += n;
+  for (size_t k = 0; k < sorted_.size(); ++k) {
+    if (k == n_nodes(block)) at = 0;  // edges have a list of their own
+    const uint32_t c = block.columns[k] = sorted_[k].column;
+    block.length[k] = sorted_[k].n;
+    n_[c] = at, at += sorted_[k].n;
     if (c >= field_.first_edge()) block.n_pairs.push_back(n_scalars(c));
     if (c >= field_.first_of(C) && c < field_.first_edge()) {
       block.n_labels.push_back(static_cast<uint16_t>(n_scalars(c)));
@@ -157,13 +170,13 @@ void BlockEncoder::fill_lists(Block& block) {
   wide ? block.wide_list.resize(n) : block.list.resize(n);
   if (valued_) block.list_values.resize(n);
   for (int64_t t = 0; t < block.n_tokens; ++t)
-    each(t, [&](const Place& place, int64_t i) {
+    each(t, [&](const Place& place, double value) {
       const uint32_t at = n_[place.column]++;
       if (wide)
         block.wide_list[at] = static_cast<uint32_t>(t);
       else
         block.list[at] = static_cast<uint16_t>(t);
-      if (valued_) block.list_values[at] = tokens_.values[i];
+      if (valued_) block.list_values[at] = value;
     });
   if (block.n_edges > 0) fill_entries(block);
 }

@@ -27,17 +27,13 @@ class BlockEncoder {
 
  private:
   using Place = FieldLayout::Place;
-  struct Occurrence {
-    Place place;
-    int64_t i;  // in the corpus
-  };
   struct Scalar {
     uint16_t label;
     uint32_t number;
     double value;
   };
   struct Touched {
-    uint32_t column, kind;
+    uint32_t column, kind, n;
   };
 
   void count(const Block& block);
@@ -54,16 +50,15 @@ class BlockEncoder {
     for (const BlockSequence& s : block.sequences)
       for (int64_t t = 0; t < s.T; ++t) visit(tokens_.offsets[s.number] + t, s.first + t);
   }
-  // visit(place, i) for the occurrences of a token of the block
+  // visit(place, value) for the occurrences of a token of the block
   template <class Visit>
   void each(int64_t t, const Visit& visit) const {
-    for (size_t k = begin_[t]; k < begin_[t + 1]; ++k) visit(occurrences_[k].place, occurrences_[k].i);
+    for (size_t k = begin_[t]; k < begin_[t + 1]; ++k) visit(places_[k], valued_ ? values_[k] : 1.0);
   }
-  double value(int64_t i) const { return valued_ ? tokens_.values[i] : 1.0; }
   uint32_t n_scalars(uint32_t column) const { return field_.at(column + 1) - field_.at(column); }
   bool is_row(const Place& place) const { return place.kind < n_classes_; }
   void touch(uint32_t column, uint32_t kind) {
-    if (n_[column]++ == 0) touched_.push_back({column, kind});
+    if (n_[column]++ == 0) touched_.push_back({column, kind, 0});
   }
   static size_t n_nodes(const Block& block) { return block.columns.size() - block.n_edges; }
 
@@ -73,10 +68,11 @@ class BlockEncoder {
   const uint32_t n_classes_;
   const int64_t n_occurrences_;
   std::vector<uint32_t> n_;  // [columns] occurrences in the block, then places in its lists
-  std::vector<Touched> touched_;
+  std::vector<Touched> touched_, sorted_;
   std::vector<uint32_t> counts_;  // [tokens, classes and scalars]
-  std::vector<Occurrence> occurrences_;
-  std::vector<size_t> begin_;  // [tokens + 1] in them
+  RawVector<Place> places_;       // of the block's occurrences,
+  RawVector<double> values_;      // and their values; empty if all are 1
+  std::vector<size_t> begin_;     // [tokens + 1] in them
   std::vector<std::pair<uint64_t, uint32_t>> keys_;
   std::vector<Scalar> token_scalars_;
 };

@@ -1,7 +1,9 @@
 #include "block_layout.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "block_encoder.hpp"
@@ -28,20 +30,21 @@ size_t Block::bytes() const {
 }
 
 BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
-                         bool keep_order, int n_threads)
-    : field_(features, n_states, tokens, keep_order),
+                         AttributeTokens* columns, bool keep_order, int n_threads)
+    : field_(features, n_states, tokens, columns, keep_order, n_threads),
       offsets_(tokens.offsets, tokens.offsets + tokens.n_sequences + 1),
       valued_(tokens.values != nullptr),
       wide_(needs_wide_entries(static_cast<int64_t>(field_.weights_size()), n_states)) {
   cut(tokens);
-  const int lanes =
-      static_cast<int>(std::min<size_t>(std::max(n_threads, 1), std::max<size_t>(blocks_.size(), 1)));
-  std::vector<BlockEncoder> encoders;
-  encoders.reserve(lanes);
-  for (int k = 0; k < lanes; ++k) encoders.emplace_back(field_, tokens, wide_);
-  for_each_task(lanes, blocks_.size(), [&](size_t b, int thread) { encoders[thread].encode(blocks_[b]); });
+  {
+    std::vector<std::optional<BlockEncoder>> encoders(std::max(n_threads, 1));
+    for_each_task(n_threads, blocks_.size(), [&](size_t b, int thread) {
+      if (!encoders[thread]) encoders[thread].emplace(field_, tokens, wide_);
+      encoders[thread]->encode(blocks_[b]);
+    });
+  }
   field_.forget();
-  place_sums();
+  place_sums(n_threads);
 }
 
 void BlockLayout::cut(const EncodedTokens&) {
@@ -85,39 +88,52 @@ void BlockLayout::cut(const EncodedTokens&) {
 // The sum of a column that occurs in one block goes to the field; otherwise each block has a copy. A block's
 // copies are in the order of the columns: that is how they are read when they are added up, and the rows come
 // first, so that all of them are aligned.
-void BlockLayout::place_sums() {
-  const uint32_t n_columns = field_.n_columns();
-  copies_ptr_.assign(n_columns + 1, 0);
-  for (const Block& block : blocks_)
-    for (const uint32_t c : block.columns) ++copies_ptr_[c + 1];
+void BlockLayout::place_sums(int n_threads) {
+  copies_ptr_.assign(field_.n_columns() + 1, 0);
+  for (Block& block : blocks_) {
+    block.to.resize(block.columns.size());
+    for (size_t j = 0; j < block.to.size(); ++j) block.to[j] = copies_ptr_[block.columns[j] + 1]++;
+  }
   for (uint32_t& n : copies_ptr_)
     if (n == 1) n = 0;
   std::partial_sum(copies_ptr_.begin(), copies_ptr_.end(), copies_ptr_.begin());
-  copies_.resize(copies_ptr_.back());
-  std::vector<uint64_t> begin(1, padded(static_cast<int64_t>(field_.size())));  // of each block's copies
-  std::vector<uint32_t> next(copies_ptr_.begin(), copies_ptr_.end() - 1), owner(copies_.size());
-  for (size_t b = 0; b < blocks_.size(); ++b) {
+  std::vector<uint64_t> begin(blocks_.size() + 1);  // of each block's copies
+  begin[0] = padded(static_cast<int64_t>(field_.size()));
+  for_each_task(n_threads, blocks_.size(), [&](size_t b, int) {
     uint64_t size = 0;
     for (const uint32_t c : blocks_[b].columns)
-      if (copies_ptr_[c] < copies_ptr_[c + 1])
-        owner[next[c]++] = static_cast<uint32_t>(b), size += field_.width(c);
-    begin.push_back(begin.back() + padded(static_cast<int64_t>(size)));
-  }
+      if (is_copied(c)) size += field_.width(c);
+    begin[b + 1] = padded(static_cast<int64_t>(size));
+  });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
   sums_size_ = begin.back();
   if (sums_size_ > 0xfffffff0ull)
     throw std::length_error("the gradients of all blocks need more than 2^32 places");
-  for (uint32_t c = 0; c < n_columns; ++c)
-    for (uint32_t k = copies_ptr_[c]; k < copies_ptr_[c + 1]; ++k) {
-      copies_[k] = static_cast<uint32_t>(begin[owner[k]]);
-      begin[owner[k]] += field_.width(c);
+  copies_.resize(copies_ptr_.back() + kCopiesAhead);
+  std::fill(copies_.end() - kCopiesAhead, copies_.end(), 0);  // what is fetched ahead of the last
+  std::vector<Copied> copied(std::max(n_threads, 1));
+  for_each_task(n_threads, blocks_.size(),
+                [&](size_t b, int thread) { place_copies(blocks_[b], begin[b], copied[thread]); });
+}
+
+// Until now block.to are numbers of the copies among those of a column; from now on, where its sums are.
+void BlockLayout::place_copies(Block& block, uint64_t at, Copied& copied) {
+  copied.set.resize(field_.n_columns() / 64 + 1, 0), copied.at.resize(field_.n_columns());
+  for (const uint32_t c : block.columns)
+    if (is_copied(c)) copied.set[c / 64] |= uint64_t{1} << (c % 64);
+  for (size_t k = 0; k < copied.set.size(); ++k)
+    for (uint64_t& bits = copied.set[k]; bits != 0; bits &= bits - 1) {
+      const uint32_t c = static_cast<uint32_t>(64 * k) + static_cast<uint32_t>(std::countr_zero(bits));
+      copied.at[c] = static_cast<uint32_t>(at), at += field_.width(c);
     }
-  next.assign(copies_ptr_.begin(), copies_ptr_.end() - 1);
-  for (Block& block : blocks_) {
-    for (const uint32_t c : block.columns)
-      block.to.push_back(copies_ptr_[c] < copies_ptr_[c + 1] ? copies_[next[c]++] : field_.at(c));
-    std::vector<uint32_t>().swap(block.columns);
+  for (size_t j = 0; j < block.to.size(); ++j) {
+    const uint32_t c = block.columns[j];
+    if (is_copied(c))
+      block.to[j] = copies_[copies_ptr_[c] + block.to[j]] = copied.at[c];
+    else
+      block.to[j] = field_.at(c);
   }
-  copies_.insert(copies_.end(), kCopiesAhead, 0);  // what is fetched ahead of the last
+  std::vector<uint32_t>().swap(block.columns);
 }
 
 void BlockLayout::score(const Block& block, const double* field, double* node) const {

@@ -43,8 +43,9 @@ struct Block {
 
 class BlockLayout {
  public:
-  BlockLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens, bool keep_order,
-              int n_threads);
+  // `columns`: the tokens, transposed, of which nothing is left afterwards; or null.
+  BlockLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
+              AttributeTokens* columns, bool keep_order, int n_threads);
   BlockLayout(const BlockLayout&) = delete;  // blocks refer to the field's edges
 
   const FieldLayout& field() const { return field_; }
@@ -69,7 +70,13 @@ class BlockLayout {
 
  private:
   void cut(const EncodedTokens& tokens);
-  void place_sums();
+  struct Copied {               // one thread's memory
+    std::vector<uint64_t> set;  // columns of which a block has a copy; empty between blocks
+    std::vector<uint32_t> at;   // [columns] where it is
+  };
+  void place_sums(int n_threads);
+  void place_copies(Block& block, uint64_t at, Copied& copied);
+  bool is_copied(uint32_t column) const { return copies_ptr_[column] < copies_ptr_[column + 1]; }
 
   FieldLayout field_;
   std::vector<int64_t> offsets_;

@@ -15,6 +15,8 @@ namespace {
 constexpr int kSpins = 2000;  // some thirty microseconds
 constexpr int kYields = 500;  // some hundred, or more where another thread wants this core
 constexpr std::chrono::microseconds kNap{50};
+constexpr std::chrono::microseconds kLongWait{250};  // longer, and than the call's own work: put aside
+constexpr std::chrono::milliseconds kShortRest{5}, kLongRest{300};
 
 thread_local Crew* crew_at_hand = nullptr;
 
@@ -30,14 +32,13 @@ int64_t this_process() {
 
 Crew::Crew(int n_threads) : most_(n_threads), process_(this_process()) {}
 
-int Crew::ready(int n) {
+void Crew::start(int n) {
   const auto there = [&] { return 1 + static_cast<int>(threads_.size()); };
   try {
     while (there() < std::min(n, most_)) threads_.emplace_back([this, t = there()] { serve(t); });
   } catch (...) {  // std::system_error, std::bad_alloc: go on with those that there are
     most_ = there();
   }
-  return std::min(n, there());
 }
 
 Crew::~Crew() {
@@ -74,8 +75,10 @@ int Crew::at_hand() {
 
 // The calls' number changes in one order with the workers' looks at it: none sleeps through a call.
 void Crew::begin(int n_threads, Job job, const void* work) {
-  ready(n_threads);
+  start(n_threads);
   at_work_ = true;
+  began_ = Clock::now();
+  if (began_ < rested_) return;
   n_threads_ = n_threads, job_ = job, work_ = work;
   inside_.store(0, std::memory_order_release);
   calls_.fetch_add(1, std::memory_order_seq_cst);
@@ -84,7 +87,24 @@ void Crew::begin(int n_threads, Job job, const void* work) {
 }
 
 void Crew::end(void (*waiting)(const void*), const void* of) {
-  close();
+  const bool alone = inside_.fetch_or(kClosed, std::memory_order_acq_rel) == kClosed;  // no more may begin
+  if (!alone) {
+    const Clock::time_point done = Clock::now();
+    wait(waiting, of);
+    const Clock::time_point now = Clock::now();
+    if (now - done > std::max<Clock::duration>(kLongWait, done - began_)) rest(now);
+  }
+  at_work_ = false;
+}
+
+// Soon after the last rest: twice as long.
+void Crew::rest(Clock::time_point now) {
+  const bool again = now - rested_ < 4 * rest_;
+  rest_ = again ? std::min<Clock::duration>(2 * rest_, kLongRest) : kShortRest;
+  rested_ = now + rest_;
+}
+
+void Crew::wait(void (*waiting)(const void*), const void* of) {
   for (int looks = 0; inside_.load(std::memory_order_acquire) != kClosed; ++looks) {
     if (looks < kSpins) {
       pause_briefly();
@@ -95,7 +115,6 @@ void Crew::end(void (*waiting)(const void*), const void* of) {
       waiting(of);
     }
   }
-  at_work_ = false;
 }
 
 // Only while the call is open: from then on it waits for this worker.

@@ -5,10 +5,15 @@
 // not wait for a worker that has not begun: on a machine whose cores are busy elsewhere it costs no more than
 // it would without the crew. Workers look for the next call for some ten microseconds, then sleep.
 //
+// A worker that has begun may be put aside by the system for some milliseconds, and the call must wait for
+// it. Where calls are much shorter than that, a busy core would make two threads slower than one: after such
+// a call the workers rest for a while, the longer the sooner it happens again, and the caller works alone.
+//
 // A process that forks does not take its threads along: in the child there is no crew.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -35,10 +40,6 @@ class Crew {
   static Crew* current();
   // Threads that the calling thread has at hand, itself included.
   static int at_hand();
-  // Starts threads until there are n with the caller, or as many as it may have. Returns how many of the n
-  // there are.
-  int ready(int n);
-
   // work(0) here and work(thread) on those of the workers 1 .. n_threads-1 that come before it ends; it must
   // be complete when work(0) and all that have begun are done. Meanwhile `waiting` is called now and then.
   // Neither may throw.
@@ -49,16 +50,18 @@ class Crew {
     end([](const void* of) { (*static_cast<const Waiting*>(of))(); }, &waiting);
   }
 
-  // No more workers begin.
-  void close() { inside_.fetch_or(kClosed, std::memory_order_acq_rel); }
-
  private:
   using Job = void (*)(const void*, int);
   static constexpr int kClosed = 1 << 30;
 
+  using Clock = std::chrono::steady_clock;
+
+  void start(int n);  // threads, until there are n with the caller, or as many as it may have
   void begin(int n_threads, Job job, const void* work);
   void end(void (*waiting)(const void*), const void* of);
   void serve(int thread);
+  void wait(void (*waiting)(const void*), const void* of);
+  void rest(Clock::time_point now);
   bool join();
   bool of_this_process() const;
 
@@ -72,6 +75,8 @@ class Crew {
   int n_threads_ = 0;  // of the call
   Job job_ = nullptr;
   const void* work_ = nullptr;
+  Clock::time_point began_, rested_{};  // the call; until when workers rest, or did
+  Clock::duration rest_{0};             // how long the last time
 };
 
 }  // namespace fieldcraft

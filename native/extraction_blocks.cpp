@@ -1,8 +1,6 @@
 // The parts of an extraction that several threads do block by block: joining blocks that were read, and
 // frozen encoding.
 #include <algorithm>
-#include <atomic>
-#include <memory>
 
 #include "extraction.hpp"
 #include "parallel.hpp"
@@ -82,82 +80,35 @@ std::vector<Pending> Extractor::derive(Batch& batch, bool grow, int n_threads) {
   return pending;
 }
 
-namespace {
-
-// Blocks of sequences that are encoded by whoever comes first and then copied, one behind the other, to where
-// they belong: one team for both, since to start threads takes as long as to encode a few hundred sequences.
-template <class EncodeRange>
-class BlockEncoding {
- public:
-  BlockEncoding(const Batch& batch, size_t per_block, const EncodeRange& encode_range)
-      : batch_(batch),
-        per_block_(per_block),
-        encode_range_(encode_range),
-        blocks_((n_sequences() + per_block - 1) / per_block),
-        first_(blocks_.size() + 1, 0) {}
-
-  Incidences run(int n_threads) {
-    std::unique_ptr<Meeting> meeting;
-    const int useful = static_cast<int>(std::min(static_cast<size_t>(n_threads), blocks_.size()));
-    const auto start = [&](int threads) { meeting = std::make_unique<Meeting>(threads); };
-    run_team(useful, start, [&](int, int) {
-      failure_.guard([&] { encode(); });
-      meeting->wait([&] { failure_.guard([&] { make_room(); }); });
-      if (!failure_.happened()) copy();
-    });
-    failure_.rethrow();
-    return std::move(whole_);
-  }
-
- private:
-  size_t n_sequences() const { return batch_.offsets.size() - 1; }
-
-  void encode() {
-    for (size_t b = next_encoded_++; b < blocks_.size() && !failure_.happened(); b = next_encoded_++)
-      encode_range_(b * per_block_, std::min(n_sequences(), (b + 1) * per_block_), blocks_[b]);
-  }
-  void make_room() {
-    if (failure_.happened()) return;
-    for (size_t b = 0; b < blocks_.size(); ++b) first_[b + 1] = first_[b] + blocks_[b].attributes.size();
-    whole_.attributes.resize(first_.back());
-    whole_.token_ptr.resize(static_cast<size_t>(batch_.offsets.back()) + 1);
-    whole_.token_ptr[0] = 0;
-  }
-  void copy() {
-    for (size_t b = next_copied_++; b < blocks_.size(); b = next_copied_++) {
-      const Incidences& block = blocks_[b];
-      std::copy(block.attributes.begin(), block.attributes.end(), whole_.attributes.begin() + first_[b]);
-      int64_t* ptr = whole_.token_ptr.data() + batch_.offsets[b * per_block_];
-      for (size_t t = 1; t < block.token_ptr.size(); ++t)
-        ptr[t] = static_cast<int64_t>(first_[b]) + block.token_ptr[t];
-    }
-  }
-
-  const Batch& batch_;
-  const size_t per_block_;
-  const EncodeRange& encode_range_;
-  std::vector<Incidences> blocks_;
-  std::vector<size_t> first_;  // [blocks + 1] attribute of each
-  Incidences whole_;
-  std::atomic<size_t> next_encoded_{0}, next_copied_{0};
-  Failure failure_;
-};
-
-}  // namespace
-
+// Blocks of sequences are encoded by whoever comes first, and then copied, one behind the other, to where
+// they belong.
 Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   constexpr size_t kBlock = 64;  // sequences
-  const size_t n = batch.offsets.size() - 1;
+  const size_t n = batch.offsets.size() - 1, tokens = static_cast<size_t>(batch.offsets.back());
+  Incidences whole;
   if (n_threads <= 1 || n <= kBlock) {
-    Incidences whole;
-    const size_t tokens = static_cast<size_t>(batch.offsets.back());
     whole.token_ptr.reserve(tokens + 1);
     whole.attributes.reserve(tokens * tables_.size());
     encode_range(batch, 0, n, whole);
     return whole;
   }
-  const auto range = [&](size_t from, size_t to, Incidences& out) { encode_range(batch, from, to, out); };
-  return BlockEncoding(batch, kBlock, range).run(n_threads);
+  std::vector<Incidences> blocks((n + kBlock - 1) / kBlock);
+  for_each_task(n_threads, blocks.size(), [&](size_t b, int) {
+    encode_range(batch, b * kBlock, std::min(n, (b + 1) * kBlock), blocks[b]);
+  });
+  std::vector<size_t> first{0};  // [blocks + 1] attribute of each
+  for (const Incidences& block : blocks) first.push_back(first.back() + block.attributes.size());
+  whole.attributes.resize(first.back());
+  whole.token_ptr.resize(tokens + 1);
+  whole.token_ptr[0] = 0;
+  for_each_task(n_threads, blocks.size(), [&](size_t b, int) {
+    const Incidences& block = blocks[b];
+    std::copy(block.attributes.begin(), block.attributes.end(), whole.attributes.begin() + first[b]);
+    int64_t* const ptr = whole.token_ptr.data() + batch.offsets[b * kBlock];
+    for (size_t t = 1; t < block.token_ptr.size(); ++t)
+      ptr[t] = static_cast<int64_t>(first[b]) + block.token_ptr[t];
+  });
+  return whole;
 }
 
 }  // namespace fieldcraft

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "feature_groups.hpp"
-#include "same_columns.hpp"
+#include "parallel.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -17,50 +17,61 @@ constexpr int kFewWidths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 512, 20
 
 int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
 
-// A stable sort. Most attributes are rare: those are counted, not compared.
-void by_falling_frequency(const std::vector<int64_t>& frequency, std::vector<uint32_t>& attributes) {
-  constexpr int64_t kRare = 1024;
-  const auto rank = [&](uint32_t a) { return kRare - std::min(frequency[a], kRare); };  // 0: not rare
-  std::vector<size_t> begin(kRare + 2, 0);
-  for (const uint32_t a : attributes) ++begin[rank(a) + 1];
-  const auto frequent = static_cast<int64_t>(begin[1]);
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<uint32_t> sorted(attributes.size());
-  for (const uint32_t a : attributes) sorted[begin[rank(a)]++] = a;
-  std::stable_sort(sorted.begin(), sorted.begin() + frequent,
-                   [&](uint32_t a, uint32_t b) { return frequency[a] > frequency[b]; });
-  attributes = std::move(sorted);
+constexpr size_t kPieceColumns = 4096;  // handed to a thread at a time
+
+// Calls work(begin, end, thread) for pieces of 0 .. n-1.
+template <class Work>
+void for_pieces(int n_threads, size_t n, const Work& work) {
+  for_each_task(n_threads, (n + kPieceColumns - 1) / kPieceColumns, [&](size_t piece, int thread) {
+    work(piece * kPieceColumns, std::min(n, (piece + 1) * kPieceColumns), thread);
+  });
 }
 
 }  // namespace
 
-// Attributes that share a column, by the first of them.
+// Attributes that share a column are a group; its number is that of the first of them.
 struct FieldLayout::Groups {
-  Groups(const FeatureColumns& f, const EncodedTokens& tokens)
-      : frequency(attribute_frequencies(tokens, f.n_attributes)), features(node_features(f)) {
-    const std::vector<int32_t> first = same_columns(tokens, frequency);
-    ptr.assign(first.size() + 1, 0);
-    for (const int32_t a : first) ++ptr[a + 1];
-    std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());
-    members.resize(first.size());
-    std::vector<int64_t> next(ptr.begin(), ptr.end() - 1);
-    for (size_t a = 0; a < first.size(); ++a) members[next[first[a]]++] = static_cast<uint32_t>(a);
+  Groups(const FeatureColumns& f, AttributeTokens columns, int n_threads) : features(node_features(f)) {
+    const size_t n = static_cast<size_t>(columns.n_attributes());
+    first = same_columns(columns, n_threads);
+    next.assign(n, -1);
+    frequency.resize(n);
+    for (size_t a = n; a-- > 0;) {  // so that the chain from the first goes upwards
+      frequency[a] = columns.frequency(static_cast<int64_t>(a));
+      const int32_t of = first[a];
+      if (of != static_cast<int32_t>(a)) next[a] = next[of], next[of] = static_cast<int32_t>(a);
+    }
+  }
+  size_t size() const { return first.size(); }
+  bool is_group(size_t a) const { return first[a] == static_cast<int32_t>(a); }
+  uint32_t first_feature(uint32_t group) const {
+    int32_t a = static_cast<int32_t>(group);
+    while (features.ptr[a] == features.ptr[a + 1]) a = next[a];
+    return features.ids[features.ptr[a]];
   }
   // visit(feature) for all features of a group
   template <class Visit>
-  void each_feature(size_t group, const Visit& visit) const {
-    for (int64_t k = ptr[group]; k < ptr[group + 1]; ++k)
-      for (int64_t j = features.ptr[members[k]]; j < features.ptr[members[k] + 1]; ++j)
-        visit(features.ids[j]);
+  void each_feature(uint32_t group, const Visit& visit) const {
+    for (int32_t a = static_cast<int32_t>(group); a >= 0; a = next[a])
+      for (int64_t j = features.ptr[a]; j < features.ptr[a + 1]; ++j) visit(features.ids[j]);
   }
 
-  std::vector<int64_t> frequency;  // [A]
   FeatureGroups features;
-  std::vector<int64_t> ptr;
-  std::vector<uint32_t> members;
+  std::vector<int32_t> first, next;  // [A] of the group; the next of its attributes, or -1
+  RawVector<int64_t> frequency;      // [A]
 };
 
-FieldLayout::FieldLayout(const FeatureColumns& f, int n_states, const EncodedTokens& tokens, bool keep_order)
+// What the columns of groups need.
+struct FieldLayout::Sizes {
+  static constexpr uint8_t kNothing = 255;
+  explicit Sizes(size_t n) : kind(n), n_labels(n), n_features(n) {}
+  RawVector<uint8_t> kind;  // class; n_classes for scalars
+  RawVector<uint16_t> n_labels;
+  RawVector<uint32_t> n_features;
+};
+
+FieldLayout::FieldLayout(const FeatureColumns& f, int n_states, const EncodedTokens& tokens,
+                         AttributeTokens* columns, bool keep_order, int n_threads)
     : S_(n_states), n_features_(f.n_features), number_(n_states) {
   unit_ = S_ <= 4 || (S_ > 8 && S_ <= 12) ? 4 : 8;
   P_ = round_up(S_, unit_);
@@ -73,7 +84,11 @@ FieldLayout::FieldLayout(const FeatureColumns& f, int n_states, const EncodedTok
       pair_feature_[static_cast<size_t>(number_[f.previous[i]]) * S_ + number_[f.label[i]]] =
           static_cast<uint32_t>(i);
     }
-  place_nodes(f, Groups(f, tokens));
+  place_nodes(
+      f,
+      Groups(f, columns != nullptr ? std::move(*columns) : transposed(tokens, f.n_attributes, n_threads),
+             n_threads),
+      n_threads);
   place_edges(f, tokens);
   cut_pieces();
 }
@@ -105,58 +120,120 @@ int FieldLayout::class_for(int n_labels, int last) const {
   return n_labels == 1 || n_labels * kScalarShare <= widths_[c] ? n_classes_ : c;
 }
 
-void FieldLayout::place_nodes(const FeatureColumns& f, const Groups& groups) {
-  const size_t n_attributes = groups.frequency.size();
-  std::vector<std::vector<uint32_t>> members(n_classes_ + 1);  // groups of each class; scalars last
-  std::vector<uint32_t> mark(S_, kNone);
-  std::vector<uint16_t> n_labels(n_attributes, 0);
-  for (uint32_t g = 0; g < n_attributes; ++g) {
-    int n = 0, last = -1;
-    groups.each_feature(g, [&](uint32_t i) {
-      const int y = number_[f.label[i]];
-      if (mark[y] != g) ++n, mark[y] = g;
-      last = std::max(last, y);
-    });
-    if (n == 0) continue;
-    if (groups.frequency[g] == 0)
-      groups.each_feature(g, [&](uint32_t i) { absent_.push_back(i); });
-    else
-      members[class_for(n, last)].push_back(g), n_labels[g] = static_cast<uint16_t>(n);
-  }
-  places_.assign(n_attributes, {kNoColumn, 0, 0, 0, 0});
-  features_end_.assign(1, 0);
-  at_.assign(1, 0);
-  feature_.reserve(groups.features.ids.size()), slot_.reserve(groups.features.ids.size());
-  std::vector<uint32_t> slot_of(S_);
-  std::vector<int> scalars;
-  uint64_t at = 0;
-  for (int c = 0; c <= n_classes_; ++c) {
-    first_[c] = n_columns();
-    by_falling_frequency(groups.frequency, members[c]);
-    for (const uint32_t g : members[c]) {
-      scalars.clear();
-      if (c == n_classes_) {  // slots in the order of the labels
-        groups.each_feature(g, [&](uint32_t i) { scalars.push_back(number_[f.label[i]]); });
-        std::sort(scalars.begin(), scalars.end());
-        scalars.erase(std::unique(scalars.begin(), scalars.end()), scalars.end());
-        for (size_t k = 0; k < scalars.size(); ++k)
-          slot_of[scalars[k]] = static_cast<uint32_t>(k),
-          labels_.push_back(static_cast<uint16_t>(scalars[k]));
-      }
-      const bool row = c < n_classes_;
-      places_[g] = {n_columns(), static_cast<uint32_t>(at), row ? uint16_t{1} : n_labels[g],
-                    row ? uint16_t{0} : static_cast<uint16_t>(scalars[0]), static_cast<uint32_t>(c)};
+FieldLayout::Sizes FieldLayout::measure(const FeatureColumns& f, const Groups& groups, int n_threads) {
+  Sizes sizes(groups.size());
+  std::vector<std::vector<uint32_t>> mark(std::max(n_threads, 1));  // [threads, S]
+  std::vector<std::vector<uint32_t>> absent((groups.size() + kPieceColumns - 1) / kPieceColumns);
+  for_pieces(n_threads, groups.size(), [&](size_t begin, size_t end, int thread) {
+    mark[thread].resize(S_, kNone);
+    for (uint32_t g = static_cast<uint32_t>(begin); g < end; ++g) {
+      sizes.kind[g] = Sizes::kNothing;
+      if (!groups.is_group(g)) continue;
+      int n = 0, last = -1;
+      uint32_t n_features = 0;
       groups.each_feature(g, [&](uint32_t i) {
-        const uint32_t y = static_cast<uint32_t>(number_[f.label[i]]);
-        feature_.push_back(i);
-        slot_.push_back(static_cast<uint32_t>(at) + (row ? y : slot_of[y]));
+        const int y = number_[f.label[i]];
+        if (mark[thread][y] != g) ++n, mark[thread][y] = g;
+        last = std::max(last, y), ++n_features;
       });
-      at += row ? widths_[c] : n_labels[g];
-      if (at > 0xfffffff0ull) throw std::length_error("the weights need more than 2^32 places");
-      at_.push_back(static_cast<uint32_t>(at));
-      features_end_.push_back(static_cast<int64_t>(feature_.size()));
+      if (n == 0) continue;
+      if (groups.frequency[g] == 0)
+        groups.each_feature(g, [&](uint32_t i) { absent[begin / kPieceColumns].push_back(i); });
+      else
+        sizes.kind[g] = static_cast<uint8_t>(class_for(n, last));
+      sizes.n_labels[g] = static_cast<uint16_t>(n), sizes.n_features[g] = n_features;
     }
+  });
+  for (const std::vector<uint32_t>& of_piece : absent)
+    absent_.insert(absent_.end(), of_piece.begin(), of_piece.end());
+  return sizes;
+}
+
+// Groups by kind, and within a kind by falling frequency: a stable sort. Most are rare, and counted instead
+// of compared.
+std::vector<uint32_t> FieldLayout::in_order(const Groups& groups, const Sizes& sizes) {
+  constexpr int64_t kRare = 1024;
+  const auto rank = [&](uint32_t g) {  // 0 within the kind: not rare
+    return sizes.kind[g] * kRare + kRare - std::min(groups.frequency[g], kRare);
+  };
+  std::vector<uint32_t> begin((n_classes_ + 1) * kRare + 1, 0);
+  for (uint32_t g = 0; g < groups.size(); ++g)
+    if (sizes.kind[g] != Sizes::kNothing) ++begin[rank(g) + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  for (int c = 0; c <= n_classes_ + 1; ++c) first_[c] = begin[c * kRare];
+  std::vector<uint32_t> order(begin.back());
+  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
+  for (uint32_t g = 0; g < groups.size(); ++g)
+    if (sizes.kind[g] != Sizes::kNothing) order[next[rank(g)]++] = g;
+  for (int c = 0; c <= n_classes_; ++c)
+    std::stable_sort(order.begin() + begin[c * kRare], order.begin() + begin[c * kRare + 1],
+                     [&](uint32_t a, uint32_t b) { return groups.frequency[a] > groups.frequency[b]; });
+  return order;
+}
+
+void FieldLayout::make_room(const std::vector<uint32_t>& order, const Sizes& sizes) {
+  at_.resize(order.size() + 1), features_end_.resize(order.size() + 1);
+  uint64_t at = 0;
+  int64_t n_features = 0;
+  at_[0] = 0, features_end_[0] = 0;
+  for (size_t column = 0; column < order.size(); ++column) {
+    const uint32_t g = order[column];
+    at += sizes.kind[g] < n_classes_ ? widths_[sizes.kind[g]] : sizes.n_labels[g];
+    at_[column + 1] = static_cast<uint32_t>(at);
+    features_end_[column + 1] = n_features += sizes.n_features[g];
   }
+  if (at > 0xfffffff0ull) throw std::length_error("the weights need more than 2^32 places");
+  labels_.resize(at - scalars_at());
+  feature_.resize(n_features), slot_.resize(n_features);
+}
+
+struct FieldLayout::Scratch {
+  std::vector<uint32_t> slot_of;  // [S]
+  std::vector<uint16_t> labels;
+};
+
+void FieldLayout::place(uint32_t column, uint32_t group, const FeatureColumns& f, const Groups& groups,
+                        Scratch& scratch) {
+  const uint32_t at = at_[column];
+  const bool row = column < first_[n_classes_];
+  uint16_t* const labels = row ? nullptr : labels_.data() + (at - scalars_at());
+  const uint16_t n = row ? uint16_t{1} : static_cast<uint16_t>(at_[column + 1] - at);
+  if (n == 1 && !row) {
+    labels[0] = static_cast<uint16_t>(number_[f.label[groups.first_feature(group)]]);
+    scratch.slot_of[labels[0]] = 0;
+  } else if (!row) {  // slots in the order of the labels
+    std::vector<uint16_t>& found = scratch.labels;
+    found.clear();
+    groups.each_feature(group,
+                        [&](uint32_t i) { found.push_back(static_cast<uint16_t>(number_[f.label[i]])); });
+    std::sort(found.begin(), found.end());
+    std::unique_copy(found.begin(), found.end(), labels);
+    for (uint16_t k = 0; k < n; ++k) scratch.slot_of[labels[k]] = k;
+  }
+  places_[group] = {column, at, row ? uint16_t{0} : labels[0], static_cast<uint8_t>(class_of(column)),
+                    static_cast<uint8_t>(std::min<uint16_t>(n, Place::kMany))};
+  int64_t k = features_end_[column];
+  groups.each_feature(group, [&](uint32_t i) {
+    const uint32_t y = static_cast<uint32_t>(number_[f.label[i]]);
+    feature_[k] = i;
+    slot_[k++] = at + (row ? y : scratch.slot_of[y]);
+  });
+}
+
+void FieldLayout::place_nodes(const FeatureColumns& f, const Groups& groups, int n_threads) {
+  const Sizes sizes = measure(f, groups, n_threads);
+  const std::vector<uint32_t> order = in_order(groups, sizes);
+  make_room(order, sizes);
+  places_.resize(groups.size());
+  for_pieces(n_threads, groups.size(), [&](size_t begin, size_t end, int) {
+    std::fill(places_.begin() + begin, places_.begin() + end, Place{kNoColumn, 0, 0, 0, 0});
+  });
+  std::vector<Scratch> scratch(std::max(n_threads, 1));
+  for_pieces(n_threads, order.size(), [&](size_t begin, size_t end, int thread) {
+    scratch[thread].slot_of.resize(S_);
+    for (size_t column = begin; column < end; ++column)
+      place(static_cast<uint32_t>(column), order[column], f, groups, scratch[thread]);
+  });
 }
 
 void FieldLayout::place_edges(const FeatureColumns& f, const EncodedTokens& tokens) {
@@ -202,7 +279,7 @@ void FieldLayout::expand_pairs(const double* weights, double* scores) const {
 }
 
 size_t FieldLayout::bytes() const {
-  return 4 * (at_.size() + places_.size() * 4 + feature_.size() + slot_.size() + pair_feature_.size()) +
+  return 4 * (at_.size() + places_.size() * 3 + feature_.size() + slot_.size() + pair_feature_.size()) +
          2 * labels_.size();
 }
 

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "aligned_buffer.hpp"
+#include "attribute_tokens.hpp"
 #include "kernels.hpp"
+#include "raw_vector.hpp"
 #include "scoring_layout.hpp"
 
 namespace fieldcraft {
@@ -26,8 +28,10 @@ class FieldLayout {
   static constexpr uint32_t kNoColumn = 0xffffffffu;
 
   // The arrays of `tokens` must stay if there are edges that look at the input; else they may go after
-  // construction. Labels keep their numbers if `keep_order`.
-  FieldLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens, bool keep_order);
+  // construction. `columns` are the tokens, transposed, of which nothing is left afterwards; null: this
+  // transposes them. Labels keep their numbers if `keep_order`.
+  FieldLayout(const FeatureColumns& features, int n_states, const EncodedTokens& tokens,
+              AttributeTokens* columns, bool keep_order, int n_threads);
 
   int S() const { return S_; }
   int P() const { return P_; }  // width of a node's row
@@ -60,14 +64,18 @@ class FieldLayout {
 
   // The column of an attribute: kNoColumn where it has none, or shares that of another one. Until forget().
   struct Place {
+    static constexpr uint8_t kMany = 255;
     uint32_t column, at;
-    uint16_t n;      // 1 for a row, otherwise scalars
     uint16_t label;  // of the first scalar
-    uint32_t kind;   // class; n_classes for scalars
+    uint8_t kind;    // class; n_classes for scalars
+    uint8_t few;     // 1 for a row, otherwise scalars; kMany: see n_of
   };
+  uint32_t n_of(const Place& place) const {
+    return place.few < Place::kMany ? place.few : at_[place.column + 1] - at_[place.column];
+  }
   const Place& place(int32_t attribute) const { return places_[attribute]; }
   void prefetch(int32_t attribute) const { __builtin_prefetch(&places_[attribute]); }
-  void forget() { std::vector<Place>().swap(places_); }
+  void forget() { RawVector<Place>().swap(places_); }
 
   // Pieces of columns, for threads: their weights are put into the field, and their sums taken out.
   size_t n_pieces() const { return pieces_.size() - 1; }
@@ -94,11 +102,18 @@ class FieldLayout {
     int64_t feature;
   };
   struct Groups;  // attributes with equal columns
+  struct Sizes;
+  struct Scratch;  // one thread's memory
 
   void number_labels(const FeatureColumns& f, bool keep_order);
   void choose_classes();
   int class_for(int n_labels, int last) const;
-  void place_nodes(const FeatureColumns& f, const Groups& groups);
+  void place_nodes(const FeatureColumns& f, const Groups& groups, int n_threads);
+  Sizes measure(const FeatureColumns& f, const Groups& groups, int n_threads);
+  std::vector<uint32_t> in_order(const Groups& groups, const Sizes& sizes);
+  void make_room(const std::vector<uint32_t>& order, const Sizes& sizes);
+  void place(uint32_t column, uint32_t group, const FeatureColumns& f, const Groups& groups,
+             Scratch& scratch);
   void place_edges(const FeatureColumns& f, const EncodedTokens& tokens);
   void cut_pieces();
 
@@ -110,8 +125,8 @@ class FieldLayout {
   uint32_t first_[kMostClasses + 3] = {};  // column of each class, of the scalars, of the edges; the end
   std::vector<uint32_t> at_;               // [columns + 1]
   std::vector<uint16_t> labels_;           // [scalars]
-  std::vector<Place> places_;              // [A]
-  std::vector<uint32_t> feature_, slot_;   // by column
+  RawVector<Place> places_;                // [A]
+  RawVector<uint32_t> feature_, slot_;     // by column
   std::vector<int64_t> features_end_;      // [columns + 1] while it is built
   std::vector<Piece> pieces_;
   std::vector<uint32_t> pair_feature_;  // [S * S]

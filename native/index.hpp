@@ -6,16 +6,17 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "attribute_tokens.hpp"
+#include "raw_vector.hpp"
 #include "scoring_layout.hpp"
 
 namespace fieldcraft {
 
 struct FeatureCounts {
-  std::vector<int32_t> attribute, previous, label;  // -1 where there is none
-  std::vector<int32_t> count;                       // positions with the feature
-  std::vector<int32_t> family;                      // positions with its observation
+  RawVector<int32_t> attribute, previous, label;  // -1 where there is none
+  RawVector<int32_t> count;                       // positions with the feature
+  RawVector<int32_t> family;                      // positions with its observation
 };
 
 struct IndexRules {
@@ -32,8 +33,10 @@ struct Candidates {
   const int32_t* label;
 };
 
-// Threads share the attributes; the result does not depend on their number.
-FeatureCounts count_features(const EncodedTokens& tokens, int64_t n_attributes, const uint8_t* on_edge,
-                             const Candidates& gold, int S, const IndexRules& rules, int n_threads);
+// `columns` are `tokens`, transposed. Threads share the attributes; the result does not depend on their
+// number.
+FeatureCounts count_features(const EncodedTokens& tokens, const AttributeTokens& columns,
+                             const uint8_t* on_edge, const Candidates& gold, int S, const IndexRules& rules,
+                             int n_threads);
 
 }  // namespace fieldcraft

@@ -63,6 +63,16 @@ inline uint64_t hash_bytes(const char* p, size_t n) {
   return mix(h ^ load_tail(p, n), k1);
 }
 
+// The same for long texts: four parts side by side, which do not wait for one another.
+inline uint64_t hash_long(const char* p, size_t n) {
+  constexpr uint64_t k[] = {0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull, 0xa0761d6478bd642full,
+                            0xe7037ed1a0b428dbull};
+  uint64_t h[] = {n ^ k[0], n ^ k[1], n ^ k[2], n ^ k[3]};
+  for (; n >= 32; p += 32, n -= 32)
+    for (int lane = 0; lane < 4; ++lane) h[lane] = mix(h[lane] ^ load_word<uint64_t>(p + 8 * lane), k[lane]);
+  return mix(mix(h[0] ^ h[1], k[0]) ^ mix(h[2] ^ h[3], k[1]), k[2]) ^ hash_bytes(p, n);
+}
+
 class Interner {
  public:
   static constexpr int32_t kAbsent = -1;

@@ -59,9 +59,11 @@ struct ChainProblem::Sweep {
   std::vector<PairSums> pairs;       // of blocks, for all others
   std::vector<std::unique_ptr<Lane>> lanes;
 
-  explicit Sweep(const BlockLayout& blocks)
-      : field(blocks.field().weights_size()), sums(Buffer::zeros(blocks.sums_size())) {
+  explicit Sweep(const BlockLayout& blocks) : field(blocks.field().weights_size()), sums(blocks.sums_size()) {
     const size_t S = static_cast<size_t>(blocks.field().S()), P = static_cast<size_t>(blocks.field().P());
+    // A feature of label pairs may belong to an attribute that occurs at first tokens alone, or at none; all
+    // other columns occur in some block, which writes their sums.
+    std::fill(sums.data() + blocks.field().weights_size(), sums.data() + blocks.field().size(), 0.0);
     matrix = Buffer(S * P), transposed = Buffer(S * P), start = Buffer::zeros(P);
     std::fill_n(start.data(), S, 1.0);
     if (in_step(blocks.field())) products = Buffer(blocks.blocks().size() * S * P);
@@ -91,15 +93,18 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
   if (sequence_weights != nullptr)
     sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
   empirical_.assign(n_features(), 0.0);
+  if (uses.counts != nullptr) std::copy_n(uses.counts, n_features(), empirical_.begin());
   if (uses.by_sequence) {
     by_sequence_.emplace(features, n_states, tokens, n_threads);
     looks_at_edges_ = by_sequence_->needs_tokens();
-    by_sequence_->count(gold, sequence_weights, empirical_.data());
+    if (uses.counts == nullptr) by_sequence_->count(gold, sequence_weights, empirical_.data());
     return;
   }
-  gold_.assign(gold, gold + n_tokens());
-  make_blocks();
+  make_blocks(uses.columns);
   looks_at_edges_ = !blocks_->field().edges().empty();
+  if (uses.counts != nullptr) return;
+  gold_.assign(gold, gold + n_tokens());
+  number_labels();
   std::vector<double> unused(n_sequences());
   Watch unwatched(nullptr);
   sweep(Mode::gold, std::vector<double>(n_features(), 0.0).data(), nullptr, empirical_.data(), unused.data(),
@@ -107,9 +112,9 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
   std::vector<int32_t>().swap(gold_), std::vector<int32_t>().swap(numbered_gold_);
 }
 
-void ChainProblem::make_blocks() {
+void ChainProblem::make_blocks(AttributeTokens* columns) {
   if (blocks_) return;
-  blocks_.emplace(features_, n_states_, tokens_, keep_order_, n_threads_);
+  blocks_.emplace(features_, n_states_, tokens_, columns, keep_order_, n_threads_);
   sweep_ = std::make_unique<Sweep>(*blocks_);
   number_labels();
 }
@@ -299,7 +304,7 @@ void ChainProblem::sweep(Mode mode, const double* weights, const double* less, d
 double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch) {
   std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
   double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
-  make_blocks();
+  make_blocks(nullptr);
   sweep(fused_ ? Mode::likelihood : Mode::loss, weights, fused_ ? empirical_.data() : nullptr, gradient,
         values, watch);
   return total(weights, values);

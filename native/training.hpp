@@ -31,6 +31,8 @@ namespace fieldcraft {
 struct ProblemUses {
   bool by_sequence = true;  // stochastic and dual optimisers go from sequence to sequence
   bool keep_order = false;  // of labels: losses with a maximum find the first of several best labellings
+  AttributeTokens* columns = nullptr;  // the tokens, transposed, if that is at hand; it may be moved from
+  const int32_t* counts = nullptr;     // [features] how often each occurs, where that is the empirical part
 };
 
 class ChainProblem {
@@ -84,7 +86,7 @@ class ChainProblem {
   struct Sweep;  // shared by the threads of an evaluation
   enum class Mode { likelihood, loss, gold };
 
-  void make_blocks();
+  void make_blocks(AttributeTokens* columns);
   void number_labels();
   double total(const double* weights, const double* values) const;
   void sweep(Mode mode, const double* weights, const double* less, double* gradient, double* per_sequence,

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "attribute_tokens.hpp"
 #include "feature_groups.hpp"
 #include "parallel.hpp"
-#include "same_columns.hpp"
 
 namespace fieldcraft {
 namespace {

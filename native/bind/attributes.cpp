@@ -7,6 +7,9 @@
 #include "bind/strings.hpp"
 
 namespace fieldcraft::bind {
+
+void bind_string_lists(nb::module_& m);
+
 namespace {
 
 class AttributeTable {
@@ -49,8 +52,14 @@ class AttributeTable {
   }
 
   nb::tuple state() const {
+    const nb::tuple kept = names();
+    return nb::make_tuple(kept[0], kept[1], give(table_.file_slots()));
+  }
+
+  // The names end to end, and where each begins.
+  nb::tuple names() const {
     return nb::make_tuple(give(std::vector<uint8_t>(table_.arena().begin(), table_.arena().end())),
-                          give(copied(table_.starts())), give(table_.file_slots()));
+                          give(copied(table_.starts())));
   }
 
   // The same with some names only, in the order of `ids`.
@@ -83,49 +92,6 @@ class AttributeTable {
   int64_t hash_size_;
 };
 
-// The strings of lists as numbers in the order of their first appearance, with the list of them and offsets
-// [lists + 1]; None if anything else than Python's own lists of strings is there.
-nb::object numbered_strings(const nb::list& lists) {
-  if (!text_layout.known) return nb::none();
-  Interner table;
-  PlainReader reader;
-  Turns turns;
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> numbers;
-  for (Py_ssize_t i = 0; i < list_size(lists.ptr()); ++i) {
-    if (i % 1024 == 1023) turns.between([] {});
-    if (i + 1 < list_size(lists.ptr())) PlainReader::prefetch_items(list_item(lists.ptr(), i + 1));
-    if (i >= list_size(lists.ptr()) || !reader.strings(list_item(lists.ptr(), i))) return nb::none();
-    for (size_t k = 0; k < reader.names.size(); ++k)
-      numbers.push_back(table.intern(reader.names[k], reader.hashes[k]));
-    offsets.push_back(static_cast<int64_t>(numbers.size()));
-  }
-  nb::list names;
-  for (size_t i = 0; i < table.size(); ++i) names.append(nb::str(table.key(i).data(), table.key(i).size()));
-  return nb::make_tuple(names, give(std::move(numbers)), give(std::move(offsets)));
-}
-
-// The reverse: list i of names[numbers[t]] for t in offsets[i] .. offsets[i + 1] - 1.
-nb::list spelled_lists(const nb::list& names, const In1<int32_t>& numbers, const In1<int64_t>& offsets) {
-  check_offsets(offsets, static_cast<int64_t>(numbers.shape(0)), "offsets");
-  check_range(numbers, 0, static_cast<int64_t>(nb::len(names)), "numbers");
-  std::vector<PyObject*> objects;
-  for (nb::handle name : names) objects.push_back(name.ptr());
-  nb::list out;
-  for (size_t i = 0; i + 1 < offsets.shape(0); ++i) {
-    const int64_t begin = offsets(i), n = offsets(i + 1) - begin;
-    const nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(n)));
-    if (!list.is_valid()) nb::raise_python_error();
-    for (int64_t t = 0; t < n; ++t) {
-      PyObject* name = objects[static_cast<size_t>(numbers(static_cast<size_t>(begin + t)))];
-      Py_INCREF(name);
-      set_new_item(list.ptr(), static_cast<Py_ssize_t>(t), name);
-    }
-    out.append(list);
-  }
-  return out;
-}
-
 }  // namespace
 
 void bind_attributes(nb::module_& m) {
@@ -137,6 +103,7 @@ void bind_attributes(nb::module_& m) {
       .def("ids", &AttributeTable::ids, "names"_a, "grow"_a)
       .def("name", &AttributeTable::name, "id"_a)
       .def("state", &AttributeTable::state)
+      .def("names", &AttributeTable::names)
       .def("keep", &AttributeTable::keep, "ids"_a)
       .def_static("restore", &AttributeTable::restore, "bytes"_a, "starts"_a, "slots"_a, "hash_size"_a);
   m.def(
@@ -144,8 +111,7 @@ void bind_attributes(nb::module_& m) {
       "Whether several threads can read Python's strings at once: not if this Python stores them in a way "
       "that "
       "is not known here, or has no interpreter lock.");
-  m.def("numbered_strings", &numbered_strings, "lists"_a);
-  m.def("spelled_lists", &spelled_lists, "names"_a, "numbers"_a, "offsets"_a);
+  bind_string_lists(m);
   // Slots for keys that lie end to end: what a file without them lacks.
   m.def(
       "string_slots",

@@ -49,10 +49,6 @@ class ColumnSource {
     return nullptr;
   }
 
-  void prefetch(Py_ssize_t i) const {
-    __builtin_prefetch(list_item(names_ == nullptr ? column(0) : lists_.ptr(), i));
-  }
-
  private:
   ColumnSource(const nb::list& lists, const std::vector<std::string>* names) : lists_(lists), names_(names) {}
   PyObject* column(size_t c) const { return list_item(lists_.ptr(), static_cast<Py_ssize_t>(c)); }
@@ -115,15 +111,21 @@ class ColumnReading {
     return true;
   }
 
-  // More blocks, of the sequences from `first` on: enough for all threads and some milliseconds.
+  Py_ssize_t tokens_of(Py_ssize_t i) const {
+    PyObject* words = source_.words(0, i);
+    return words != nullptr && PyList_Check(words) ? list_size(words) : 0;
+  }
+
+  // More blocks, of the sequences from `first` on: enough for all threads and some milliseconds. One length
+  // in some stands for those that follow: to look at all of them would take one thread as long as many
+  // threads need to read them.
   void cut(Py_ssize_t first, Py_ssize_t n) {
     const size_t most = blocks_.size() + kBlocks * static_cast<size_t>(n_threads_);
     while (first < n && blocks_.size() < most) {
       Block block{first, first, std::vector<ColumnBlock>(n_columns()), {}};
       for (Py_ssize_t tokens = 0; block.last < n && tokens < kTokens; ++block.last) {
-        if (block.last + kAhead < n) source_.prefetch(block.last + kAhead);
-        PyObject* words = source_.words(0, block.last);
-        tokens += 1 + (words != nullptr && PyList_Check(words) ? list_size(words) : 0);
+        if (block.last % kLooks == 0) length_ = 1 + tokens_of(block.last);
+        tokens += length_;
       }
       first = block.last;
       blocks_.push_back(std::move(block));
@@ -150,12 +152,13 @@ class ColumnReading {
 
   static constexpr size_t kBlocks = 16;        // per thread between two turns
   static constexpr Py_ssize_t kTokens = 1024;  // of a block
-  static constexpr Py_ssize_t kAhead = 8;      // sequences
+  static constexpr Py_ssize_t kLooks = 16;     // sequences from one look to the next
   const Extractor& extractor_;
   const ColumnSource source_;
   const int n_threads_;
   std::vector<size_t> known_;  // [columns] strings when the reading began
   std::vector<Block> blocks_;
+  Py_ssize_t length_ = 1;  // of a sequence, by the last look
   Turns turns_;
 };
 

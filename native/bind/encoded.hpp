@@ -1,8 +1,10 @@
 // Checked views of the two array bundles that the core works on: encoded tokens and feature columns.
 #pragma once
 
+#include <memory>
 #include <optional>
 
+#include "attribute_tokens.hpp"
 #include "bind/arrays.hpp"
 #include "parallel.hpp"
 #include "potentials.hpp"
@@ -60,6 +62,8 @@ struct Tokens {
   In1<int32_t> attributes;
   std::optional<In1<double>> values;
   int32_t highest = -1;
+  // Transposed, from when features are counted until a problem is made.
+  mutable std::shared_ptr<AttributeTokens> columns;
 };
 
 struct Columns {

@@ -63,17 +63,18 @@ class Reading {
     std::vector<int32_t> id_of;  // their ids in the table
   };
 
-  // Blocks of sequences from `first` on: enough for all threads and some milliseconds.
+  // Blocks of sequences from `first` on: enough for all threads and some milliseconds. One length in some
+  // stands for those that follow.
   std::vector<Block> window(PyObject* sequences, Py_ssize_t first, Py_ssize_t n) const {
     std::vector<Block> blocks;
     n = std::min(n, list_size(sequences));
     const size_t most = kBlocks * static_cast<size_t>(n_threads_);
     for (Py_ssize_t i = first; i < n && blocks.size() < most;) {
       Block block{i, i, i, {}};
-      for (Py_ssize_t tokens = 0; i < n && tokens < kTokens; ++i) {
-        if (i + kAhead < n) __builtin_prefetch(list_item(sequences, i + kAhead));
-        PyObject* items = list_item(sequences, i);
-        tokens += 1 + (PyList_Check(items) ? list_size(items) : 0);
+      for (Py_ssize_t tokens = 0, length = 1; i < n && tokens < kTokens; ++i) {
+        PyObject* const items = (i - block.first) % kLooks == 0 ? list_item(sequences, i) : nullptr;
+        if (items != nullptr) length = 1 + (PyList_Check(items) ? list_size(items) : 0);
+        tokens += length;
       }
       block.last = i;
       blocks.push_back(std::move(block));
@@ -183,7 +184,7 @@ class Reading {
 
   static constexpr Py_ssize_t kTokens = 1024;  // of a block
   static constexpr size_t kBlocks = 16;        // per thread in a window
-  static constexpr Py_ssize_t kAhead = 8;      // sequences
+  static constexpr Py_ssize_t kLooks = 16;     // sequences from one look to the next
   Interner& table_;
   const uint64_t hash_size_;
   const bool grow_;

@@ -37,29 +37,41 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
   check_range(labels.data(), labels.size(), 0, n_states, "labels");
   require(!on_edge || on_edge->shape(0) == static_cast<size_t>(n_attributes),
           "on_edge needs an entry per attribute");
+  std::shared_ptr<AttributeTokens> columns;
   FeatureCounts counts = unlocked([&] {
-    return count_features(encoded, n_attributes, on_edge ? on_edge->data() : nullptr,
+    columns = std::make_shared<AttributeTokens>(transposed(encoded, n_attributes, n_threads));
+    return count_features(encoded, *columns, on_edge ? on_edge->data() : nullptr,
                           {each.data(), labels.data()}, n_states,
                           {all_states, all_transitions, edge_bias, min_count}, n_threads);
   });
+  tokens.columns = std::move(columns);
   return give_all(std::move(counts.attribute), std::move(counts.previous), std::move(counts.label),
                   std::move(counts.count), std::move(counts.family));
 }
 
 BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,
                            std::optional<In1<double>> sequence_weights, int n_jobs, bool by_sequence,
-                           bool keep_order) {
+                           bool keep_order, std::optional<In1<int32_t>> counts) {
   const FeatureColumns features = columns.checked(n_states);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
+  std::shared_ptr<AttributeTokens> transposed = std::move(tokens.columns);
+  if (transposed && transposed->n_attributes() != features.n_attributes) transposed.reset();
   const std::vector<int32_t> labels = checked_labels(gold, encoded.offsets[encoded.n_sequences], n_states);
   require(!sequence_weights || sequence_weights->shape(0) == static_cast<size_t>(encoded.n_sequences),
           "one weight per sequence is needed");
+  require(!counts || counts->shape(0) == static_cast<size_t>(features.n_features),
+          "one count per feature is needed");
   const double* weights = sequence_weights ? sequence_weights->data() : nullptr;
   BoundProblem* bound = unlocked([&] {
-    return new BoundProblem{
-        {features, n_states, encoded, labels.data(), weights, n_jobs, {by_sequence, keep_order}},
-        std::nullopt,
-        std::nullopt};
+    return new BoundProblem{{features,
+                             n_states,
+                             encoded,
+                             labels.data(),
+                             weights,
+                             n_jobs,
+                             {by_sequence, keep_order, transposed.get(), counts ? counts->data() : nullptr}},
+                            std::nullopt,
+                            std::nullopt};
   });
   if (bound->problem.needs_arrays()) bound->tokens = tokens, bound->columns = columns;
   return bound;
@@ -253,7 +265,8 @@ void bind_training(nb::module_& m) {
         "gold_ptr"_a.none(), "n_states"_a, "all_states"_a, "all_transitions"_a, "edge_bias"_a, "min_count"_a,
         "n_threads"_a = 1);
   m.def("chain_problem", &make_problem, "columns"_a, "n_states"_a, "tokens"_a, "gold"_a,
-        "sequence_weights"_a.none(), "n_jobs"_a, "by_sequence"_a = true, "keep_order"_a = false);
+        "sequence_weights"_a.none(), "n_jobs"_a, "by_sequence"_a = true, "keep_order"_a = false,
+        "counts"_a = nb::none());
   nb::class_<Crew>(m, "Crew")
       .def(nb::init<int>(), "n_threads"_a)
       .def("__enter__", [](Crew& self) { self.enter(); })

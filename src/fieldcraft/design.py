@@ -6,7 +6,7 @@ index, one row per weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,6 +92,19 @@ class Design:
     gold: NDArray[np.int32]  # [tokens]; with partial labels one candidate each
     index: FeatureIndex
     partial: PartialLabels | None = None
+    counted: tuple[Any, Encoded, FeatureIndex] | None = field(default=None, compare=False, repr=False)
+
+    def tokens(self) -> Any:
+        """The core's view of ``encoded``; that whose features were counted saves the next step some work."""
+        known = self.counted is not None and self.counted[1] is self.encoded
+        return self.counted[0] if self.counted is not None and known else native_tokens(self.encoded)
+
+    def gold_counts(self) -> NDArray[np.int32] | None:
+        """[F] how often the gold labelling has each feature, if they were counted and all values are 1."""
+        _, encoded, index = self.counted or (None, None, None)
+        counted = encoded is self.encoded and index is self.index
+        plain = self.encoded.values is None and self.partial is None
+        return self.index.count if counted and plain else None
 
     @property
     def n_sequences(self) -> int:
@@ -126,8 +139,9 @@ def build_design(
         gold = partial.any()
     else:
         labels, ptr, partial = gold, None, None
+    tokens = native_tokens(encoded)
     attribute, previous, label, count, family = _core.count_features(
-        native_tokens(encoded),
+        tokens,
         encoder.n_attributes,
         on_edge if on_edge.any() else None,
         labels,
@@ -149,7 +163,7 @@ def build_design(
             known = np.eye(n_labels, dtype=np.uint8)[gold] if partial is None else partial.allowed(n_labels)
             counts = structure.tuple_counts(known, encoded.offsets)
             index = with_tuples(index, counts, all_of_them=rules.all_transitions)
-    return Design(encoded, gold, index, partial)
+    return Design(encoded, gold, index, partial, (tokens, encoded, index))
 
 
 def _rules(features: str, min_count: int) -> tuple[FeatureRules, int]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
-from fieldcraft.features.numbered import numbered
+from fieldcraft.features.numbered import StringLists, numbered
 
 
 class PartialLabels(NamedTuple):
@@ -173,7 +173,7 @@ def check_labels(X_length: int, y: Any, *, partial: bool = False) -> list[Any]:
     """
     if isinstance(y, (str, bytes, dict)) or not hasattr(y, "__iter__"):
         raise InputError(f"y is a {type(y).__name__}; it must be a list of label lists")
-    labels = y if isinstance(y, list) else list(y)
+    labels = StringLists(y if isinstance(y, list) else list(y))
     if len(labels) != X_length:
         raise InputError(f"X has {X_length} sequences and y has {len(labels)}; they must agree")
     if numbered(labels) is not None:

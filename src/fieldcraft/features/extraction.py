@@ -202,6 +202,10 @@ class TemplateFeatures:
             arrays |= {f"gazetteer.{i}.{name}": array for name, array in tables.items()}
         return settings, arrays
 
+    def contents(self) -> list[NDArray[Any]]:
+        """Arrays that identify it, for a digest."""
+        return [array for name, array in self.state()[1].items() if "slot" not in name]
+
     def __reduce__(self) -> Any:
         return type(self).from_state, self.state()
 

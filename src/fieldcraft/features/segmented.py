@@ -196,6 +196,10 @@ class SegmentFeatures:
             needs_function=self.needs_function,
         )
 
+    def contents(self) -> list[NDArray[Any]]:
+        """Arrays that identify it, for a digest."""
+        return list(self.state()[1].values())
+
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """The content of a model file: a dict for JSON, and arrays."""
         described, tables = self.tokens.state()

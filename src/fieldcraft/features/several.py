@@ -129,6 +129,10 @@ class SeveralFeatures:
             arrays |= {f"{i}.{name}": array for name, array in tables.items()}
         return {"of": self.kind, "parts": settings}, arrays
 
+    def contents(self) -> list[NDArray[Any]]:
+        """Arrays that identify it, for a digest."""
+        return [array for part in self.parts for array in part.contents()]
+
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> SeveralFeatures:
         """The encoder from the output of ``state``."""

@@ -131,6 +131,10 @@ class FreeFeatures:
         header = {"hash_size": self.hash_size, "edge_prefix": self.edge_prefix}
         return header, {"names": names, "starts": starts, "slots": slots}
 
+    def contents(self) -> list[NDArray[Any]]:
+        """Arrays that identify it, for a digest."""
+        return list(self._table.names())
+
     def __reduce__(self) -> Any:
         return type(self).from_state, self.state()
 

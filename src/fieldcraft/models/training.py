@@ -21,6 +21,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.classes import with_labels
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.numbered import digests
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
 from fieldcraft.models.held_out import HeldOut, identity, score_interval, unread
@@ -37,7 +38,7 @@ from fieldcraft.optimisers import Optimiser, Size, handled_by, passed_over, reso
 from fieldcraft.optimisers.loop import LIMIT, Control, Loop, Outcome
 from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
-from fieldcraft.problems import build, check_mask, check_weights, crew, release_memory
+from fieldcraft.problems import build, check_mask, check_weights, release_memory, with_crew
 from fieldcraft.problems.curvatures import LARGE_VALUES, largest_value
 from fieldcraft.problems.dual import edge_entries
 from fieldcraft.store.snapshots import check_snapshot, keep_snapshot, read_snapshot
@@ -83,6 +84,7 @@ class Training:
         self.choice = resolve(s.objective, s.optimiser, self.prior, size)
         self.objective, self.optimiser, _ = self.choice
 
+    @with_crew
     def run(
         self,
         X: Any,
@@ -134,8 +136,7 @@ class Training:
         self._announce(rules, encoder, index, size)
         run = self.optimiser.start(problem, start)
         del start  # the run has a copy
-        with crew(self.n_jobs):
-            outcome = self._minimise(run, rules, resumed)
+        outcome = self._minimise(run, rules, resumed)
         del problem, run  # frees memory for the scorer, which is built next
         self._warn(outcome, rules, encoder, largest)
         return self._trained(encoder, index, outcome)
@@ -210,6 +211,7 @@ class Training:
         """Whether training starts from the weights of an earlier one."""
         return self.grown is not None or (self.known is not None and self.settings.warm_start)
 
+    @with_crew
     def share(self, X: Any, y: Any) -> SharedDesign:
         """Encode X and y for several estimators with the same features."""
         labels = labels_of(X, y, partial=self.objective.partial)
@@ -237,7 +239,8 @@ class Training:
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         """Names of the labels; a model that grows keeps the positions of its labels."""
         declared = self.settings.labels if self.grown is None else None
-        names = declared_labels(declared, [*labels, [*classes]])
+        further = [*classes]
+        names = declared_labels(declared, [*labels, further] if further else labels)
         known = [] if self.grown is None else self.grown.classes
         return [*known, *(name for name in names if name not in known)]
 
@@ -358,9 +361,8 @@ class Training:
         before = {} if self.grown is None else self.grown.provenance
         hasher = hashlib.sha256("\0".join(self.classes).encode("utf-8", "surrogatepass"))
         hasher.update(str(before.get("data", "")).encode())
-        _, tables = encoder.state()
-        for part in [*design.encoded.arrays(), design.gold, *(design.partial or ()), *tables.values()]:
-            hasher.update(b"absent" if part is None else np.ascontiguousarray(part).data)
+        for part in [*design.encoded.arrays(), design.gold, *(design.partial or ()), *encoder.contents()]:
+            hasher.update(b"absent" if part is None else digests(part).data)
         return {
             "data": hasher.hexdigest(),
             "sequences": design.n_sequences + before.get("sequences", 0),

@@ -15,7 +15,7 @@ from fieldcraft.priors import Prior
 from fieldcraft.problems.chain import ChainPasses, ChainProblem
 from fieldcraft.problems.composed import ComposedProblem
 from fieldcraft.problems.dual import ChainDual
-from fieldcraft.problems.penalised import check_mask, check_weights, crew, release_memory
+from fieldcraft.problems.penalised import check_mask, check_weights, crew, release_memory, with_crew
 from fieldcraft.problems.scaling import ScalingProblem
 from fieldcraft.problems.states import StateProblem, state_gradient
 from fieldcraft.structures.linear_chain import LinearChain
@@ -86,4 +86,5 @@ __all__ = [
     "crew",
     "offers",
     "release_memory",
+    "with_crew",
 ]

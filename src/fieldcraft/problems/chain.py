@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft import _core
-from fieldcraft.design import Design, native_columns, native_tokens
+from fieldcraft.design import Design, native_columns
 from fieldcraft.errors import InputError
 from fieldcraft.objectives import Likelihood
 from fieldcraft.priors import Prior
@@ -33,12 +33,13 @@ class NativeChain(Penalised):
         self._native = _core.chain_problem(
             native_columns(design.index),
             structure.n_states,
-            native_tokens(design.encoded),
+            design.tokens(),
             self._gold,
             self._sequence_weights,
             self.n_jobs,
             self.by_sequence,
             not self.objective.smooth,
+            design.gold_counts() if self._sequence_weights is None else None,
         )
 
     def loss(self, weights: Floats, gradient: Floats) -> float:

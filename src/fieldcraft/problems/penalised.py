@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ from fieldcraft.structures.structure import Structure
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 Reduce = Callable[[float, Floats], tuple[float, Floats]]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Penalised:
@@ -188,3 +191,14 @@ def release_memory() -> None:
 def crew(n_jobs: int) -> AbstractContextManager[Any]:
     """Threads that wait for the evaluations and the vector work of one training."""
     return _core.Crew(n_jobs)
+
+
+def with_crew(method: Callable[P, T]) -> Callable[P, T]:
+    """A method of an object with ``n_jobs``, for whose parts the same threads stay."""
+
+    @wraps(method)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        with crew(args[0].n_jobs):  # type: ignore[attr-defined]
+            return method(*args, **kwargs)
+
+    return called
