@@ -6,6 +6,7 @@ index, one row per weight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -105,13 +106,16 @@ def build_design(
     features: str = "supported",
     min_count: int = 1,
     structure: Classes | None = None,
+    merge: Callable[[FeatureIndex, int], FeatureIndex] | None = None,
     n_jobs: int = 1,
 ) -> Design:
     """Count the configurations in the corpus and make the feature index.
 
     Partial labels count a configuration wherever all of its labels are candidates; tokens without any
     known label count nothing. With a ``structure`` the features are those of its
-    parts and classes (features/classes.py); without one, those of a chain of plain labels.
+    parts and classes (features/classes.py); without one, those of a chain of plain labels. ``merge`` adds up
+    the counts of several processes and leaves out the features that are seen less often than its second
+    argument.
     """
     rules, min_count = _rules(features, min_count)
     pairs = structure is None or "edge" in structure.parts
@@ -124,6 +128,7 @@ def build_design(
         gold = partial.any()
     else:
         labels, ptr, partial = gold, None, None
+    least = 0 if rules.all_states or rules.all_transitions else min_count
     attribute, previous, label, count, family = _core.count_features(
         native_tokens(encoded),
         encoder.n_attributes,
@@ -134,13 +139,15 @@ def build_design(
         rules.all_states,
         rules.all_transitions and pairs,
         encoder.edge_bias and pairs,
-        0 if rules.all_states or rules.all_transitions else min_count,
+        least if merge is None else min(least, 1),
         n_jobs,
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
     columns = (attribute, np.stack([previous, label]).T, template, count, family)
     index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
+    if merge is not None:
+        index = merge(index, least)
     if structure is not None:
         index = with_classes(index, structure)
     return Design(encoded, gold, index, partial)

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from fieldcraft import design as design_
 from fieldcraft.evaluation.metrics import resolve_metric
+from fieldcraft.features.encoded import Encoded
 from fieldcraft.labels import encode_labels, label_names
 from fieldcraft.models.blocks import Predictor, Scorer
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.models.scored import Scored
+from fieldcraft.optimisers.loop import Control
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
@@ -78,7 +80,11 @@ class HeldOut:
         """[tokens] the labels that weights predict."""
         names = np.array(self._structure.labels, object)
         predictor = Predictor(names, self._structure, self._scorer(weights), self._decoding)
-        return Scored(predictor, None, self.encoded, keep=False).label_numbers()
+        return Scored(predictor, None, self.own_part(), keep=False).label_numbers()
+
+    def own_part(self) -> Encoded:
+        """The sequences that this process predicts."""
+        return self.encoded
 
     def score(self, labels: NDArray[np.int32]) -> float:
         """The score of a labelling [tokens]."""
@@ -93,3 +99,15 @@ class HeldOut:
         """Arrays that identify the data and the metric, for digests."""
         names = repr((self.metric, self.names)).encode("utf-8", "surrogatepass")
         return [*self.encoded, self.gold, np.frombuffer(names, np.uint8)]
+
+
+def identity_of(rules: Control) -> list[NDArray[Any] | None]:
+    """Arrays that identify the held-out data and how its scores are used, for the digest of a snapshot."""
+    if not isinstance(rules.held_out, HeldOut):
+        return [None]
+    return [*rules.held_out.parts(), np.array([(rules.score_every or 1) if rules.keeps_best() else 0])]
+
+
+def unread(weights: Floats) -> float:
+    """Placeholder for the held-out score until the data is read."""
+    raise NotImplementedError

@@ -82,7 +82,7 @@ class ChainProblem(NativeChain):
         self._native.use("expectation", self._gold, None, None, self._allowed)
         value = self._native.evaluate(weights, counts, None)
         if self._reduce is not None:
-            value, counts = self._reduce(value, counts)
+            value = self._reduce(value, counts)
         np.negative(counts, out=counts)
         self._native.expect(counts)
         return float(value + _core.dot(weights, counts, self.n_jobs))

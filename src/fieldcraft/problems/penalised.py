@@ -4,15 +4,14 @@
 
 ``value_and_gradient`` is the smooth part f; the absolute-value part is given as strengths, because it has
 no gradient at zero. A feature mask keeps weights at zero; ``reduce`` adds up values and gradients of
-several processes (identity here).
+several processes (distributed.py), which then all have the same numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,19 @@ from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-Reduce = Callable[[float, Floats], tuple[float, Floats]]
+
+
+class Reduce(Protocol):
+    """Adds up over processes that have a part of the corpus each; ``distributed.Ranks`` is one."""
+
+    def __call__(self, value: float, vector: Floats, /) -> float:
+        """The sum of the values; the vectors are added up in place."""
+
+    def largest(self, vector: Floats, /) -> None:
+        """Replace each number by the largest of all processes."""
+
+    def agreed(self) -> AbstractContextManager[None]:
+        """Where an error of one process is raised in all of them."""
 
 
 class Penalised:
@@ -71,8 +82,8 @@ class Penalised:
         self._costs, self._label_weights, self._sequence_weights = costs, label_weights, sequence_weights
         self.l1, self.bounds = prior.l1_part(n), prior.bounds_part(n)
         self._quadratic, self._smooth = prior.quadratic_part(n), prior.smooth_part(n)
-        self._curvatures = curvatures(design, structure, prior) if curved else None
-        self._crowd, self._scales = crowd(design), scales(design)
+        self._curvatures = curvatures(design, structure, prior, reduce) if curved else None
+        self._crowd, self._scales = crowd(design, reduce), scales(design, reduce)
         self._finite = False  # was a value finite yet
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
@@ -106,10 +117,15 @@ class Penalised:
     def reduced_loss(self, weights: Floats, gradient: Floats) -> float:
         """``loss`` over all processes; an error where the first one is not finite."""
         value = self.loss(weights, gradient)
-        self.refuse_overflow(value, weights)
-        if self._reduce is not None:
-            value, gradient[:] = self._reduce(value, gradient)
-        return value
+        if self._reduce is None:
+            self.refuse_overflow(value, weights)
+            return value
+        total = self._reduce(value, gradient)
+        if not (self._finite or math.isfinite(total)):
+            with self._reduce.agreed():
+                self.refuse_overflow(value, weights)
+        self._finite = True
+        return total
 
     def refuse_overflow(self, value: float, weights: Floats) -> None:
         """An error where the first value is not finite; later a search that went too far turns back."""
