@@ -184,14 +184,29 @@ class Ranks:
         sizes, mine = np.diff(bounds), int(bounds[self.rank + 1] - bounds[self.rank])
         received = np.empty((self.size, mine))
         double = self._mpi.DOUBLE
-        self._comm.Alltoallv(
-            [piece, sizes, bounds[:-1], double],
-            [received, np.full(self.size, mine), mine * np.arange(self.size), double],
-        )
+        to, by = [piece, sizes, bounds[:-1], double], [np.full(self.size, mine), mine * np.arange(self.size)]
+        _wait_for(self._comm.Ialltoallv(to, [received, *by, double]))
         total = received[0]
         for other in received[1:]:
             total += other
-        self._comm.Allgatherv(total, [piece, sizes, bounds[:-1], double])
+        _wait_for(self._comm.Iallgatherv(total, to))
+
+    def part_of(self, n: int) -> slice:
+        """The part of a vector of n numbers that this rank takes care of."""
+        return slice(n * self.rank // self.size, n * (self.rank + 1) // self.size)
+
+    def join(self, vector: NDArray[np.float64]) -> None:
+        """Replace each part of the vector by that of the rank that takes care of it."""
+        import numpy as np
+
+        part, n = self.part_of(len(vector)), len(vector)
+        memory = self._memory_for(n + 1) if self._shared else None
+        if memory is not None:
+            memory.join(vector, part)
+            return
+        bounds = n * np.arange(self.size + 1) // self.size
+        whole = [vector, np.diff(bounds), bounds[:-1], self._mpi.DOUBLE]
+        _wait_for(self._comm.Iallgatherv(vector[part].copy(), whole))
 
     def largest(self, vector: NDArray[np.float64]) -> None:
         """Replace each number by the largest of all ranks."""
@@ -287,6 +302,13 @@ class _SharedMemory:
         self._wait()
         vector[:] = self._total[:n]
         return float(self._total[n])
+
+    def join(self, vector: NDArray[np.float64], part: slice) -> None:
+        """Replace the parts of other ranks by theirs."""
+        self._wait()  # until nobody reads an earlier sum any more
+        self._total[part] = vector[part]
+        self._wait()
+        vector[:] = self._total[: len(vector)]
 
     def _wait(self) -> None:
         """Until all ranks have written; what they wrote is then visible to all."""

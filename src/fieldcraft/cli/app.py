@@ -52,7 +52,7 @@ COMMANDS: dict[str, Any] = {  # two words: a command of a group
     "convert": convert.convert,
 }
 GROUPS = {"pool": "Pool the opinions of several models: train experts, combine, weigh, diagnose."}
-ON_RANKS = ("train",)  # commands that an MPI launcher may start
+ON_RANKS = ("train", "tag")  # commands that an MPI launcher may start
 INTERRUPTED = 130
 
 

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import Files, Jobs, Json, Model, Output, Quiet, Reading, panel
+from fieldcraft.cli.options import Files, Jobs, Json, Model, Output, Quiet, Reading, in_writing, panel
 
 EXAMPLES = [
     "fieldcraft tag ner.fc test.conll > tagged.conll",
     "cat test.conll | fieldcraft tag ner.fc --confidence | head -3",
     "fieldcraft tag ner.fc test.conll --json --k-best 3 -o tagged.jsonl",
+    "fieldcraft tag ner.fc test.conll dev.conll --output-dir tagged",
     "echo 'Ada spoke in Zurich .' | fieldcraft tag words.fc --text",
 ]
 in_answers = panel("Answers")
@@ -26,6 +27,14 @@ Confidence = Annotated[
     ),
 ]
 Marginals = Annotated[bool, in_answers("--marginals", help="Add the probability of every label.")]
+OutputDir = Annotated[
+    str | None,
+    in_writing(
+        "--output-dir",
+        metavar="FOLDER",
+        help="Write each file, and each file below a folder, to a file of its name in FOLDER.",
+    ),
+]
 KBest = Annotated[int | None, in_answers("--k-best", metavar="N", min=1, help="Give the N best labellings.")]
 
 
@@ -39,6 +48,7 @@ def tag(
     k_best: KBest = None,
     json: Json = False,
     output: Output = "-",
+    output_dir: OutputDir = None,
     reading: Reading,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -48,18 +58,31 @@ def tag(
     A gold label column is kept where there is one. `--confidence` adds a column with each label's
     probability, `--marginals` one per label (LABEL:PROBABILITY), `--k-best N` has N columns of labels.
     CoNLL-U and attribute files get the prediction in the label's place.
+
+    `mpiexec -n 4 fieldcraft tag MODEL FOLDER --output-dir OUT` divides the files among 4 processes.
     """
     del quiet
     from fieldcraft.cli.answers import Answers
-    from fieldcraft.cli.loading import load_model, reading_of
-    from fieldcraft.cli.outputs import keep_inputs
+    from fieldcraft.cli.folders import work_of
+    from fieldcraft.cli.loading import load_model
+    from fieldcraft.cli.ranks import agreed, joined
+
+    with joined() as ranks:
+        work = work_of(model, files, output, output_dir, ranks)
+        with agreed(ranks):
+            crf = load_model(model, jobs)
+            answers = Answers(crf, confidence=confidence, marginals=marginals, k_best=k_best)
+            for names, target in work:
+                _tag(answers, names, target, reading, text=text, json=json)
+
+
+def _tag(answers: Any, files: list[str], output: str, reading: Reading, *, text: bool, json: bool) -> None:
+    """Tag some files; their sequences go to one output."""
+    from fieldcraft.cli.loading import reading_of
     from fieldcraft.cli.reading import read_batches
     from fieldcraft.cli.texts import read_texts
     from fieldcraft.corpus.targets import opened
 
-    keep_inputs([output], [model, *files])
-    crf = load_model(model, jobs)
-    answers = Answers(crf, confidence=confidence, marginals=marginals, k_best=k_best)
     with opened(output) as target:
 
         def write(stream: Any, sequences: list[Any]) -> None:
@@ -68,6 +91,6 @@ def tag(
 
         for name in files:
             if text:
-                read_texts(name, crf, write, encoding=reading.encoding or "utf-8")
+                read_texts(name, answers.crf, write, encoding=reading.encoding or "utf-8")
             else:
-                read_batches(name, {**reading_of(crf, reading), "optional_label": True}, write)
+                read_batches(name, {**reading_of(answers.crf, reading), "optional_label": True}, write)

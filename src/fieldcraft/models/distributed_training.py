@@ -228,8 +228,8 @@ class DistributedTraining(Training):
         return given
 
     def _connect(self, rules: Control, path: Any, digest: str, *, resume: bool) -> Any:
-        """Rank 0 reads and writes the snapshots."""
-        state = None
+        """Rank 0 reads and writes the snapshots; the others give it their part."""
+        state, rules.snapshot = None, _leave_to_rank_0
         with self.ranks.agreed():
             if self.ranks.rank == 0:
                 state = super()._connect(rules, path, digest, resume=resume)
@@ -273,6 +273,11 @@ def _automatic(objective: Any, prior: Prior, size: Size | None) -> Choice:
         f"no optimiser minimises {chosen.name} with {type(prior).__name__} on several ranks; use "
         "objective='likelihood' or 'softmax_margin', or train in one process"
     )
+
+
+def _leave_to_rank_0(state: dict[str, Any]) -> None:
+    """A snapshot that this rank need not write."""
+    del state
 
 
 def _joint(digests: list[str]) -> str:

@@ -259,8 +259,10 @@ class Loop:
     def _due_state(self) -> dict[str, Any] | None:
         """What a snapshot holds, if one is due."""
         control, now = self.control, time.perf_counter()
-        late = now - self._saved > control.snapshot_seconds
-        if control.snapshot is None or not (late or self.run.iteration % control.snapshot_every == 0):
+        if control.snapshot is None:
+            return None
+        late = control.ranks.first(now - self._saved) > control.snapshot_seconds
+        if not (late or self.run.iteration % control.snapshot_every == 0):
             return None
         self._saved = now
         return self._state()

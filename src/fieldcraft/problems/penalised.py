@@ -40,6 +40,15 @@ class Reduce(Protocol):
     def agreed(self) -> AbstractContextManager[None]:
         """Where an error of one process is raised in all of them."""
 
+    def part_of(self, n: int, /) -> slice:
+        """The part of a vector that this process takes care of, where work on vectors is divided."""
+
+    def join(self, vector: Floats, /) -> None:
+        """Replace each part of a vector by that of the process that takes care of it."""
+
+    def collect(self, item: Any, /) -> list[Any]:
+        """The items of all processes in the first one, an empty list in the others."""
+
 
 class Penalised:
     """A loss with a prior; subclasses write ``loss`` and ``losses``.
@@ -75,7 +84,7 @@ class Penalised:
         curved: bool = False,
     ) -> None:
         n = self.n_variables = len(design.index)
-        self.n_jobs, self.mask, self._reduce = n_jobs, mask, reduce
+        self.n_jobs, self.mask, self.ranks = n_jobs, mask, reduce
         self.objective: Objective = Likelihood() if objective is None else objective
         self.convex, self.n_sequences = self.objective.convex, design.n_sequences
         self.sizes = (len(design.gold), design.n_sequences, structure.n_states)
@@ -117,12 +126,12 @@ class Penalised:
     def reduced_loss(self, weights: Floats, gradient: Floats) -> float:
         """``loss`` over all processes; an error where the first one is not finite."""
         value = self.loss(weights, gradient)
-        if self._reduce is None:
+        if self.ranks is None:
             self.refuse_overflow(value, weights)
             return value
-        total = self._reduce(value, gradient)
+        total = self.ranks(value, gradient)
         if not (self._finite or math.isfinite(total)):
-            with self._reduce.agreed():
+            with self.ranks.agreed():
                 self.refuse_overflow(value, weights)
         self._finite = True
         return total

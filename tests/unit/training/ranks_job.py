@@ -57,8 +57,11 @@ def sums(ranks: fc.Ranks) -> Any:
         kind = fc.Ranks(shared=shared)
         copies = [vector.copy() for vector in vectors]
         values = [kind(1.0 / (1 + kind.rank), vector) for vector in copies]
+        joined = np.full(11, float(kind.rank))
+        kind.join(joined)
         kind.release()
-        results[shared] = values, copies
+        crf = fc.ChainCRF("c0").fit(kind.shard(corpus()), ranks=kind)
+        results[shared] = values, copies, joined, crf.weights_.tobytes()
     return results, ranks.gather(vectors)
 
 

@@ -136,3 +136,40 @@ def test_ctrl_c_stops_all_ranks_after_the_iteration(folder: Path) -> None:
     assert job.returncode == 130, err
     assert "stopped: interrupted" in err
     assert len(fc.load(folder / "part.fc").weights_)
+
+
+@needs_mpi
+def test_tagging_a_folder_gives_the_bytes_of_one_process(folder: Path) -> None:
+    run("train", "train.conll", *SETTINGS, "-q", "--max-iterations", "3", "-o", "m.fc", cwd=folder)
+    (folder / "texts" / "inner").mkdir(parents=True)
+    for i, name in enumerate(("a.conll", "b.conll", "inner/a.conll", "inner/empty.conll")):
+        text = column_text(sentences(5 * (4 - i), i) if "empty" not in name else [])
+        (folder / "texts" / name).write_text(text, encoding="utf-8")
+    run("tag", "m.fc", "texts", "--output-dir", "one", "--confidence", cwd=folder)
+    ranks(2, "tag", "m.fc", "texts", "--output-dir", "two", "--confidence", cwd=folder)
+    tagged = [
+        {p.relative_to(d): p.read_bytes() for p in d.rglob("*.conll")}
+        for d in (folder / "one", folder / "two")
+    ]
+    assert tagged[0] == tagged[1]
+    assert [str(path) for path in sorted(tagged[0])] == [
+        "a.conll",
+        "b.conll",
+        "inner/a.conll",
+        "inner/empty.conll",
+    ]
+    refused(ranks(2, "tag", "m.fc", "dev.conll", cwd=folder, check=1), "pass --output-dir")
+
+
+def test_output_folders_are_checked(folder: Path) -> None:
+    run("train", "train.conll", *SETTINGS, "-q", "--max-iterations", "1", "-o", "m.fc", cwd=folder)
+    (folder / "inner").mkdir()
+    (folder / "inner" / "dev.conll").write_text("Ada NNP\n", encoding="utf-8")
+    for arguments, problem in (
+        (["dev.conll", "-o", "x", "--output-dir", "out"], "both given"),
+        (["-", "--output-dir", "out"], "standard input has no name"),
+        (["dev.conll", "inner", "--output-dir", "out"], "is the output of"),
+        (["dev.conll", "--output-dir", "."], "is the same file as the input"),
+        (["inner", "--output-dir", "inner"], "is the same file as the input"),
+    ):
+        refused(run("tag", "m.fc", *arguments, cwd=folder, check=1), problem)
