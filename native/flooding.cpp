@@ -12,7 +12,7 @@
 #include <cmath>
 
 #include "canary.hpp"
-#include "parallel.hpp"
+#include "meeting.hpp"
 
 namespace fieldcraft {
 namespace {

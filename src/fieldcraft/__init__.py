@@ -55,6 +55,7 @@ _NAMES = {
     "fieldcraft.tuning.evidence": "empirical_bayes",
     "fieldcraft.inspection": "Inspection Explanation",
     "fieldcraft.errors": "FieldcraftError",
+    "fieldcraft.distributed": "Ranks",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {
@@ -83,6 +84,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
         write as write,
     )
     from fieldcraft.corpus.tokenising import Token as Token, Tokenizer as Tokenizer, tokenize as tokenize
+    from fieldcraft.distributed import Ranks as Ranks
     from fieldcraft.errors import FieldcraftError as FieldcraftError
     from fieldcraft.evaluation import metrics as metrics
     from fieldcraft.evaluation.significance import Comparison as Comparison, compare as compare

@@ -6,6 +6,7 @@ index, one row per weight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -92,17 +93,17 @@ class Design:
     gold: NDArray[np.int32]  # [tokens]; with partial labels one candidate each
     index: FeatureIndex
     partial: PartialLabels | None = None
-    counted: tuple[Any, Encoded, FeatureIndex] | None = field(default=None, compare=False, repr=False)
+    counted: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
 
     def tokens(self) -> Any:
         """The core's view of ``encoded``; that whose features were counted saves the next step some work."""
-        known = self.counted is not None and self.counted[1] is self.encoded
-        return self.counted[0] if self.counted is not None and known else native_tokens(self.encoded)
+        known, encoded = (self.counted or (None, None))[:2]
+        return known if encoded is self.encoded else native_tokens(self.encoded)
 
     def gold_counts(self) -> NDArray[np.int32] | None:
         """[F] how often the gold labelling has each feature, if they were counted and all values are 1."""
-        _, encoded, index = self.counted or (None, None, None)
-        counted = encoded is self.encoded and index is self.index
+        _, encoded, gold, index = self.counted or (None,) * 4
+        counted = encoded is self.encoded and gold is self.gold and index is self.index
         plain = self.encoded.values is None and self.partial is None
         return self.index.count if counted and plain else None
 
@@ -120,13 +121,16 @@ def build_design(
     features: str = "supported",
     min_count: int = 1,
     structure: Classes | None = None,
+    merge: Callable[[FeatureIndex, int], FeatureIndex] | None = None,
     n_jobs: int = 1,
 ) -> Design:
     """Count the configurations in the corpus and make the feature index.
 
     Partial labels count a configuration wherever all of its labels are candidates; tokens without any
     known label count nothing. With a ``structure`` the features are those of its
-    parts and classes (features/classes.py); without one, those of a chain of plain labels.
+    parts and classes (features/classes.py); without one, those of a chain of plain labels. ``merge`` adds up
+    the counts of several processes and leaves out the features that are seen less often than its second
+    argument.
     """
     rules, min_count = _rules(features, min_count)
     pairs = structure is None or "edge" in structure.parts
@@ -140,6 +144,7 @@ def build_design(
     else:
         labels, ptr, partial = gold, None, None
     tokens = native_tokens(encoded)
+    least = 0 if rules.all_states or rules.all_transitions else min_count
     attribute, previous, label, count, family = _core.count_features(
         tokens,
         encoder.n_attributes,
@@ -150,20 +155,23 @@ def build_design(
         rules.all_states,
         rules.all_transitions and pairs,
         encoder.edge_bias and pairs,
-        0 if rules.all_states or rules.all_transitions else min_count,
+        least if merge is None else min(least, 1),
         n_jobs,
     )
     template = np.full(len(label), -1, np.int32)
     template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
     columns = (attribute, np.stack([previous, label]).T, template, count, family)
     index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
+    if merge is not None:
+        index = merge(index, least)
     if structure is not None:
         index = with_classes(index, structure)
         if "tuple" in structure.configurations():
             known = np.eye(n_labels, dtype=np.uint8)[gold] if partial is None else partial.allowed(n_labels)
             counts = structure.tuple_counts(known, encoded.offsets)
             index = with_tuples(index, counts, all_of_them=rules.all_transitions)
-    return Design(encoded, gold, index, partial, (tokens, encoded, index))
+    own = index if merge is None else None  # merged counts are not those of this corpus
+    return Design(encoded, gold, index, partial, (tokens, encoded, gold, own))
 
 
 def _rules(features: str, min_count: int) -> tuple[FeatureRules, int]:

@@ -1,7 +1,8 @@
 """How many threads a call may use.
 
 ``n_jobs=None`` means every core that this process is allowed (affinity and cgroup quota), but one
-inside a joblib worker, where the cores are already shared out. ``FIELDCRAFT_JOBS`` overrides None.
+inside a joblib worker or an MPI job, where the cores are already shared out. ``FIELDCRAFT_JOBS``
+overrides None.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 from numbers import Integral
 
 from fieldcraft.counts import LARGEST
+from fieldcraft.distributed import launched
 from fieldcraft.errors import InputError
 
 
@@ -20,7 +22,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
         wish = os.environ.get("FIELDCRAFT_JOBS", "")
         if wish:
             return _positive(wish)
-        return 1 if _inside_worker() else allowed_cores()
+        return 1 if _inside_worker() or launched() else allowed_cores()
     if n_jobs == -1:
         return allowed_cores()
     if not isinstance(n_jobs, Integral) or not 1 <= n_jobs <= LARGEST:

@@ -14,9 +14,13 @@ def main() -> None:
     """The entry point of the command `fieldcraft`."""
     import sys
 
-    from fieldcraft.cli.streams import READER_GONE, complain, described, flushed, open_streams
+    from fieldcraft.cli.streams import READER_GONE, Silent, complain, described, flushed, open_streams
+    from fieldcraft.distributed import launched
 
     open_streams()
+    started = launched()
+    if started is not None and started.rank > 0:  # rank 0 prints for all
+        sys.stdout = sys.stderr = Silent()
     from fieldcraft.cli.app import app
 
     try:

@@ -30,7 +30,8 @@ from fieldcraft.cli import (
 )
 from fieldcraft.cli.options import Command, Jobs, Quiet, Seed, expanded
 from fieldcraft.cli.streams import READER_GONE, complain, described, flushed, forget
-from fieldcraft.errors import FieldcraftError
+from fieldcraft.distributed import launched
+from fieldcraft.errors import FieldcraftError, InputError
 
 COMMANDS: dict[str, Any] = {  # two words: a command of a group
     "demo": demo.demo,
@@ -51,6 +52,7 @@ COMMANDS: dict[str, Any] = {  # two words: a command of a group
     "convert": convert.convert,
 }
 GROUPS = {"pool": "Pool the opinions of several models: train experts, combine, weigh, diagnose."}
+ON_RANKS = ("train", "tag")  # commands that an MPI launcher may start
 INTERRUPTED = 130
 
 
@@ -118,6 +120,11 @@ def fieldcraft(
 ) -> None:
     """Label sequences with conditional random fields: learn from examples, tag, say how sure it is."""
     del version
+    if ctx.invoked_subcommand not in ON_RANKS and launched() is not None:
+        raise InputError(
+            f"{ctx.invoked_subcommand} runs in one process; start it without mpiexec or srun (on "
+            f"several ranks: {', '.join(ON_RANKS)})"
+        )
     defaults = {"jobs": jobs, "seed": seed, "quiet": quiet}
     ctx.default_map = defaults_of(defaults)
 

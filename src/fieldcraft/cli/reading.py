@@ -32,23 +32,30 @@ def read_corpora(files: list[str], arguments: dict[str, Any]) -> tuple[Corpus, d
     for name in files:
         streams.append(read(name, lazy=True, **arguments))
         parts.append(streams[-1].read())
-        if parts[-1].fields != parts[0].fields:
-            raise CorpusError(
-                f"{name}: columns {', '.join(parts[-1].fields)} where {files[0]} has "
-                f"{', '.join(parts[0].fields)}; files that are read together must have the same ones"
-            )
-    first = parts[0]
-    label = first.label_names[0] if len(first.label_names) == 1 else None
+        known = known_arguments(streams, files, arguments)
     whole = Corpus(
         [sequence for part in parts for sequence in part],
-        label=label,
-        fields=first.fields,
+        label=known["label"],
+        fields=parts[0].fields,
         source=", ".join(files),
     )
-    known: dict[str, Any] = {**arguments, "format": streams[0].format, "label": label}
-    if known["format"] == "columns":
-        known["columns"] = list(first.fields)
     return whole, known
+
+
+def known_arguments(streams: list[Stream], files: list[str], arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `fc.read` for files like these, whose first sequences were read."""
+    first = streams[0]
+    for name, stream in zip(files, streams):
+        if stream.fields != first.fields:
+            raise CorpusError(
+                f"{name}: columns {', '.join(stream.fields)} where {files[0]} has "
+                f"{', '.join(first.fields)}; files that are read together must have the same ones"
+            )
+    label = first.label_names[0] if len(first.label_names) == 1 else None
+    known = {**arguments, "format": first.format, "label": label}
+    if first.format == "columns":
+        known["columns"] = list(first.fields)
+    return known
 
 
 def read_labelled(

@@ -22,6 +22,13 @@ class Closed(io.TextIOBase):
         raise OSError(errno.EBADF, "is closed; open standard output, or name a file to write to", "<stdout>")
 
 
+class Silent(io.TextIOBase):
+    """Stands for the standard streams of ranks other than rank 0, which prints for all of them."""
+
+    def write(self, text: Any) -> int:
+        return len(text)
+
+
 def open_streams() -> None:
     """Replace closed standard streams, which are None in Python.
 

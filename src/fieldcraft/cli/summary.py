@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from fieldcraft.corpus import Corpus, schemes
+from fieldcraft.distributed import Ranks
 from fieldcraft.labels import label_names
 from fieldcraft.models.progress import Progress
 from fieldcraft.optimisers.loop import Record
@@ -23,19 +24,46 @@ class Report:
         self.quiet = quiet
         self._progress: Progress | None = None
 
-    def corpora(self, train: Corpus, held_out: Corpus | None) -> None:
-        """Print sizes and labels of the corpora, and warnings."""
+    def corpora(
+        self,
+        train: Corpus,
+        held_out: Corpus | None,
+        ranks: Ranks | None = None,
+        snapshot: str | None = None,
+    ) -> None:
+        """Print sizes and labels of the corpora, and warnings; ``train`` is the part of this rank."""
+        if ranks is not None:
+            self._parts(train, held_out, ranks)
+            self._say(f"snapshots of the training go to {snapshot}; go on from there with --resume")
+            return
         self._say(_size("read", train))
         if held_out is not None:
             self._say(_size("held out", held_out))
-        counts = Counter(label for label in chain.from_iterable(train.labels) if isinstance(label, str))
-        self._say(f"{len(label_names(train.labels))} labels:")
-        self._list([(f"{n:,}", name) for name, n in counts.most_common()])
-        partial = train.n_tokens - sum(counts.values())
-        if partial:
-            self._say(f"{partial:,} tokens have an unknown label or several candidates")
+        counts = _counts(train)
+        self._labels(label_names(train.labels), counts, train.n_tokens)
         for warning in warnings(train, held_out, counts):
             self.warn(warning)
+
+    def _parts(self, train: Corpus, held_out: Corpus | None, ranks: Ranks) -> None:
+        """The same for a corpus of which each rank has a part; repeated sequences are not looked for."""
+        own = len(train), train.n_tokens, _counts(train), label_names(train.labels)
+        sequences, tokens, counted, known = map(list, zip(*ranks.gather(own)))
+        each = f"{min(tokens):,} to {max(tokens):,} tokens on each of {ranks.size} ranks"
+        self._say(f"read {train.source}: {sum(sequences):,} sequences, {sum(tokens):,} tokens; {each}")
+        if held_out is not None:
+            self._say(_size("held out", held_out))
+        counts: Counter[str] = sum(counted, Counter())
+        names = sorted(set(chain.from_iterable(known)))
+        self._labels(names, counts, sum(tokens))
+        for warning in _strange_labels(names, held_out, counts):
+            self.warn(warning)
+
+    def _labels(self, names: list[str], counts: Counter[str], n_tokens: int) -> None:
+        self._say(f"{len(names)} labels:")
+        self._list([(f"{n:,}", name) for name, n in counts.most_common()])
+        partial = n_tokens - sum(counts.values())
+        if partial:
+            self._say(f"{partial:,} tokens have an unknown label or several candidates")
 
     def begin(self, encoder: Any, index: Any, max_iterations: int) -> None:
         """Print the number of features, by template."""
@@ -79,16 +107,19 @@ class Report:
 
 def warnings(train: Corpus, held_out: Corpus | None, counts: Counter[str]) -> list[str]:
     """Warnings about data that is valid but unusual."""
-    listed = []
+    strange = _strange_labels(label_names(train.labels), held_out, counts)
+    return [*strange, *_ill_formed(train, counts), *_repeated(train, held_out)]
+
+
+def _strange_labels(names: list[str], held_out: Corpus | None, counts: Counter[str]) -> list[str]:
     once = sorted(name for name, n in counts.items() if n == 1)
-    if once:
-        listed.append(f"seen only once: {_some('label', once)}")
-    listed += _ill_formed(train, counts)
-    if held_out is not None:
-        unseen = sorted(set(label_names(held_out.labels)) - set(label_names(train.labels)))
-        if unseen:
-            listed.append(f"held out but never trained: {_some('label', unseen)}")
-    return [*listed, *_repeated(train, held_out)]
+    listed = [f"seen only once: {_some('label', once)}"] if once else []
+    unseen = sorted(set(label_names(held_out.labels if held_out is not None else [])) - set(names))
+    return [*listed, *([f"held out but never trained: {_some('label', unseen)}"] if unseen else [])]
+
+
+def _counts(train: Corpus) -> Counter[str]:
+    return Counter(label for label in chain.from_iterable(train.labels) if isinstance(label, str))
 
 
 def _ill_formed(train: Corpus, counts: Counter[str]) -> list[str]:

@@ -188,9 +188,9 @@ class Stops:
     ] = None
     resume: Annotated[bool, in_stopping("--resume", help="Go on from the snapshot if it is there.")] = False
 
-    def snapshots(self, output: str) -> dict[str, Any]:
-        """The arguments of fit about snapshots."""
-        wanted = self.snapshot_every is not None or self.resume
+    def snapshots(self, output: str, *, always: bool = False) -> dict[str, Any]:
+        """The arguments of fit about snapshots, which are ``always`` written on several ranks."""
+        wanted = self.snapshot_every is not None or self.resume or always
         return {
             "snapshot": self.snapshot or (f"{output}.snapshot" if wanted else None),
             "snapshot_every": self.snapshot_every or 10,
@@ -231,28 +231,39 @@ def train(
 
     Reports what was read, warns of likely mistakes in it, and shows progress. Ctrl-C stops after the current
     iteration; the model is still written, and the exit code is 130.
+
+    `mpiexec -n 4 fieldcraft train …` trains one model on 4 processes, each with its part of the files.
     """
     from fieldcraft.cli.app import INTERRUPTED
     from fieldcraft.cli.outputs import check_outputs
-    from fieldcraft.cli.reading import read_labelled
+    from fieldcraft.cli.ranks import agreed, joined, read_parts
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import code_fitting, make_model
 
-    snapshots = stops.snapshots(output)
     rules = [] if chains.constraints is None else [chains.constraints]
-    check_outputs([output, snapshots["snapshot"]], [*files, *(dev or ()), *looks.files(), *rules])
-    settings = chains.settings()
     report = Report(quiet=quiet)
-    corpus, held_out, source = read_labelled(files, dev, reading.arguments(), partial.arguments())
-    report.corpora(corpus, held_out)
-    chosen: dict[str, Any] = {"metric": metric, "n_jobs": jobs, "random_state": seed, **settings}
-    crf = make_model(looks, learns, stops, partial=partial.partial, structures=structures, **chosen)
-    fitting = {"X_dev": held_out, "score_every": stops.score_every, "patience": stops.patience, **snapshots}
-    if structures.codes is not None:
-        fitting = code_fitting(fitting)
-    crf.fit(corpus, max_seconds=stops.max_seconds, callbacks=[report], **fitting)
-    crf.source_ = source
-    crf.save(output, compact=keeps.compact, float32=keeps.float32)
-    report.saved(crf, output)
+    with joined() as ranks:
+        snapshots = stops.snapshots(output, always=ranks is not None)
+        with agreed(ranks):
+            check_outputs([output, snapshots["snapshot"]], [*files, *(dev or ()), *looks.files(), *rules])
+            settings = chains.settings()
+        how = reading.arguments(), partial.arguments()
+        corpus, held_out, source = read_parts(ranks, files, dev, *how)
+        report.corpora(corpus, held_out, ranks, snapshots["snapshot"])
+        chosen: dict[str, Any] = {"metric": metric, "n_jobs": jobs, "random_state": seed, **settings}
+        scoring = {"X_dev": held_out, "score_every": stops.score_every, "patience": stops.patience}
+        fitting: dict[str, Any] = {**scoring, **snapshots}
+        with agreed(ranks):
+            crf = make_model(looks, learns, stops, partial=partial.partial, structures=structures, **chosen)
+            if structures.codes is not None:
+                fitting = code_fitting(fitting, ranks)
+            elif ranks is not None:
+                fitting["ranks"] = ranks
+        crf.fit(corpus, max_seconds=stops.max_seconds, callbacks=[report], **fitting)
+        crf.source_ = source
+        with agreed(ranks):
+            if ranks is None or ranks.rank == 0:
+                crf.save(output, compact=keeps.compact, float32=keeps.float32)
+        report.saved(crf, output)
     if crf.stop_reason_ == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -74,8 +74,10 @@ def _structure_settings(structures: Structures) -> dict[str, Any]:
     return chosen
 
 
-def code_fitting(fitting: dict[str, Any]) -> dict[str, Any]:
+def code_fitting(fitting: dict[str, Any], ranks: Any) -> dict[str, Any]:
     """The arguments of CodedCRF.fit among those of the others: none; InputError if some were asked for."""
+    if ranks is not None:
+        raise InputError("--codes trains in one process; leave out mpiexec")
     asked = {"X_dev": "dev", "patience": "patience", "score_every": "score-every", "snapshot": "snapshot"}
     for name, option in asked.items():
         if fitting[name] is not None:

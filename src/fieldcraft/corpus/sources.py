@@ -25,7 +25,7 @@ from fieldcraft.errors import CorpusError
 
 _CHUNK = 1 << 18
 _LONGEST = 1 << 24  # characters of a line: a compressed megabyte may contain a line of a gigabyte
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Source:
@@ -54,6 +54,7 @@ class Source:
             yield from _lines(self._texts(stream), self.name)
 
     def error(self, line: int, problem: str) -> CorpusError:
+        line += getattr(self._origin, "lines_before", 0)  # a part of a file
         return CorpusError(f"{self.name}:{line}: {problem}")
 
     @contextmanager
@@ -132,7 +133,7 @@ def _unzipped(stream: Any) -> Any:
     """The stream, decompressed if its first bytes are gzip's."""
     if not hasattr(stream, "peek"):
         stream = io.BufferedReader(_Raw(stream))
-    if stream.peek(2)[:2] != _GZIP_MAGIC:
+    if stream.peek(2)[:2] != GZIP_MAGIC:
         return stream
     return gzip.GzipFile(fileobj=stream, mode="rb")
 

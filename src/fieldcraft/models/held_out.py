@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fieldcraft import design as design_
 from fieldcraft.evaluation.metrics import resolve_metric
+from fieldcraft.features.encoded import Encoded
 from fieldcraft.labels import encode_labels, label_names
 from fieldcraft.models.blocks import Predictor, Scorer
 from fieldcraft.models.inputs import encode, labels_of
@@ -79,7 +80,11 @@ class HeldOut:
         """[tokens] the labels that weights predict."""
         names = np.array(self._structure.labels, object)
         predictor = Predictor(names, self._structure, self._scorer(weights), self._decoding)
-        return Scored(predictor, None, self.encoded, keep=False).label_numbers()
+        return Scored(predictor, None, self.own_part(), keep=False).label_numbers()
+
+    def own_part(self) -> Encoded:
+        """The sequences that this process predicts."""
+        return self.encoded
 
     def score(self, labels: NDArray[np.int32]) -> float:
         """The score of a labelling [tokens]."""
@@ -96,13 +101,13 @@ class HeldOut:
         return [*self.encoded.arrays(), self.gold, np.frombuffer(names, np.uint8)]
 
 
-def unread(weights: Floats) -> float:
-    """Placeholder for the held-out score until the data is read."""
-    raise NotImplementedError
-
-
-def identity(rules: Control) -> list[NDArray[Any] | None]:
-    """Arrays that identify the held-out data and how its scores are used, for the digest."""
+def identity_of(rules: Control) -> list[NDArray[Any] | None]:
+    """Arrays that identify the held-out data and how its scores are used, for the digest of a snapshot."""
     if not isinstance(rules.held_out, HeldOut):
         return [None]
     return [*rules.held_out.parts(), np.array([(rules.score_every or 1) if rules.keeps_best() else 0])]
+
+
+def unread(weights: Floats) -> float:
+    """Placeholder for the held-out score until the data is read."""
+    raise NotImplementedError

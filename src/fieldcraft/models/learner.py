@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from fieldcraft.distributed import Ranks
 from fieldcraft.errors import InputError
 from fieldcraft.models.answers import Answers
+from fieldcraft.models.distributed_training import DistributedTraining
 from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.models.voting import Voters
@@ -49,6 +51,7 @@ class Learner(Answers):
         snapshot_every: int = 10,
         resume: bool = False,
         callbacks: Iterable[Callable[[Record], Any]] = (),
+        ranks: Ranks | None = None,
     ) -> Self:
         """Train on sequences with their labels.
 
@@ -68,10 +71,12 @@ class Learner(Answers):
         callbacks : called with the record of each iteration; training stops if one returns True. Where
             defined, their methods ``begin(encoder, features, max_iterations)`` and ``tell(line)``, with
             remarks, are called before training, ``end(reason)`` after it
+        ranks : the processes of an MPI job that train together, ``fc.Ranks()``; X and y are then this
+            process's part of the data, X_dev and y_dev the same on all, and all of them get the same model
         """
         if X_dev is None and y_dev is not None:
             raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
-        trained = self._training().run(
+        trained = self._training(ranks=ranks).run(
             X,
             y,
             sample_weight=sample_weight,
@@ -131,12 +136,14 @@ class Learner(Answers):
         )
         return self._store(trained)
 
-    def _training(self, *, growing: bool = False) -> Training:
+    def _training(self, *, growing: bool = False, ranks: Ranks | None = None) -> Training:
         """A training with the parameters of this estimator."""
         known = None
         if self.__sklearn_is_fitted__():
             provenance = getattr(self, "provenance_", {})
             known = Known(self._parameters, self.classes_.tolist(), provenance)
+        if ranks is not None:
+            return DistributedTraining(ranks, Settings.of(self), self.structure_for, known)
         return Training(Settings.of(self), self.structure_for, known, growing=growing)
 
     def _store(self: Self, trained: Trained) -> Self:

@@ -12,14 +12,14 @@ from fieldcraft.errors import InputError
 from fieldcraft.priors import Prior
 
 
-def refuse_runaways(prior: Prior, design: Design, mask: NDArray[Any] | None) -> None:
+def refuse_runaways(prior: Prior, design: Design, mask: NDArray[Any] | None, *, mixed: bool) -> None:
     """Raise an InputError if a prior does not penalise features that occur in wrong labellings only.
 
     The best weight of a feature that is never observed is minus infinity, unless it is penalised. This is
-    certain if all labels are known and no value is negative. Training without any prior is allowed.
+    certain if all labels are known and no value is negative (``mixed``: some are). Training without any prior
+    is allowed.
     """
-    index, values = design.index, design.encoded.values
-    mixed = values is not None and bool(np.any(values < 0))
+    index = design.index
     if not prior.parts() or design.partial is not None or mixed:
         return
     loose = (index.count == 0) & (index.family > 0) & ~prior.holds(len(index))

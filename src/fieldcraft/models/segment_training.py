@@ -23,7 +23,7 @@ from fieldcraft.models.scored import Scored
 from fieldcraft.models.segment_coding import SegmentCoding
 from fieldcraft.models.segment_design import build_segment_design
 from fieldcraft.models.training import Training
-from fieldcraft.models.training_settings import Known, Settings, Trained
+from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
 from fieldcraft.structures.segments import Segments
 
 Floats = NDArray[np.float64]
@@ -95,7 +95,12 @@ class SegmentTraining(Training):
             function=self.segment_features,
         )
 
-    def _design(self, encoder: Any, X: Any, labels: list[Any]) -> design_.Design:
+    def _encoded(self, X: Any, labels: list[Any]) -> SharedDesign:
+        encoder = self._encoder()
+        design = self._segment_design(encoder, X, labels)
+        return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
+
+    def _segment_design(self, encoder: Any, X: Any, labels: list[Any]) -> design_.Design:
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in labels])]).astype(np.int64)
         gold = encode_labels(labels, self.classes, offsets)
         end, length, kind = self.coding.structure.space.segments(gold, offsets)

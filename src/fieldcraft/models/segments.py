@@ -95,8 +95,10 @@ class SegmentCRF(SequenceModel):
         del labels
         return self._loaded.structure
 
-    def _training(self, *, growing: bool = False) -> SegmentTraining:
+    def _training(self, *, growing: bool = False, ranks: Any = None) -> SegmentTraining:
         del growing
+        if ranks is not None:
+            raise InputError("SegmentCRF is trained by one process; leave out ranks, or train a ChainCRF")
         known = None
         if self.__sklearn_is_fitted__():
             names = [*self._parameters.structure.labels]

@@ -20,17 +20,18 @@ from fieldcraft.corpus.tokenising import resolve_tokenizer
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.classes import with_labels
+from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.numbered import digests
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
-from fieldcraft.models.held_out import HeldOut, identity, score_interval, unread
+from fieldcraft.models.held_out import HeldOut, identity_of, score_interval, unread
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.remarks import likely_cause, tell, warn_of_failure, warn_of_limit
-from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
+from fieldcraft.models.training_settings import Facts, Known, Settings, SharedDesign, Trained
 from fieldcraft.models.training_states import natural_objective, settled, small_weights
 from fieldcraft.models.warm_start import copy_of, grown, information, weights_for
 from fieldcraft.objectives.label_weights import resolve_label_weights
@@ -39,14 +40,14 @@ from fieldcraft.optimisers.loop import LIMIT, Control, Loop, Outcome
 from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
 from fieldcraft.problems import build, check_mask, check_weights, release_memory, with_crew
-from fieldcraft.problems.curvatures import LARGE_VALUES, largest_value
-from fieldcraft.problems.dual import edge_entries
+from fieldcraft.problems.curvatures import LARGE_VALUES
 from fieldcraft.store.snapshots import check_snapshot, keep_snapshot, read_snapshot
 from fieldcraft.structures.feature_selection import with_likely_features
 from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
+NOTHING = "there is nothing to learn from: X has no tokens"
 BRIEF = 10  # iterations that features="selected" makes before it selects
 
 
@@ -112,7 +113,8 @@ class Training:
         loss = self._loss(labels)  # raises errors before any work
         data = self._encoded(X, labels) if shared is None else shared
         encoder, design, self.provenance = data.encoder, data.design, data.provenance
-        size = self._size(encoder, design, patient=rules.patience is not None)
+        facts = self._facts(design)
+        size = self._size(encoder, design.index, facts, patient=rules.patience is not None)
         self._choose(size)
         weights = check_weights(weights_of(X) if sample_weight is None else sample_weight, design.n_sequences)
         start = self._start(encoder, design.index) if start is None else start
@@ -122,23 +124,23 @@ class Training:
         wanted = feature_mask(design.index) if callable(feature_mask) else feature_mask
         mask = check_mask(wanted, len(design.index))
         prior = self._penalty(encoder, design.index)
-        refuse_runaways(prior, design, mask)
+        refuse_runaways(prior, design, mask, mixed=facts.negative)
         if dev is not None:
-            self._hold_out(rules, dev, encoder, design)
+            self._hold_out(rules, dev, encoder, design.index, facts)
         resumed = None
         if snapshot is not None:
             terms = loss["costs"], loss["label_weights"]
-            digest = self._digest(design, prior, weights, mask, *terms, start, *identity(rules))
-            resumed = _connect(rules, snapshot, digest, resume=resume)
+            digest = self._digest(design, prior, weights, mask, *terms, start, *identity_of(rules))
+            resumed = self._connect(rules, snapshot, digest, resume=resume)
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
-        index, largest = design.index, largest_value(design)
+        index = design.index
         del design, data
         self._announce(rules, encoder, index, size)
         run = self.optimiser.start(problem, start)
         del start  # the run has a copy
         outcome = self._minimise(run, rules, resumed)
         del problem, run  # frees memory for the scorer, which is built next
-        self._warn(outcome, rules, encoder, largest)
+        self._warn(outcome, rules, encoder, facts.largest)
         return self._trained(encoder, index, outcome)
 
     def _warn(
@@ -191,20 +193,23 @@ class Training:
             remark = f"{self.optimiser.name} keeps {memory / 2**20:.0f} MB of marginals"
             tell(rules.callbacks, "tell", remark)
 
-    def _size(self, encoder: design_.Encoder, design: design_.Design, *, patient: bool) -> Size:
-        index = design.index
+    def _facts(self, design: design_.Design) -> Facts:
+        """What the choice of an optimiser and its checks need to know of the corpus."""
+        return Facts.of(design)
+
+    def _size(self, encoder: design_.Encoder, index: FeatureIndex, facts: Facts, *, patient: bool) -> Size:
         quadratic = self._penalty(encoder, index).quadratic_part(len(index))
         return Size(
-            design.n_sequences,
-            len(design.gold),
+            facts.sequences,
+            facts.tokens,
             len(index),
             len(self.classes),
             observed_pairs=bool(np.any((index.previous >= 0) & (index.attribute >= 0))),
             strict=quadratic is not None and bool(np.all(quadratic[1] > 0)),
             fresh=self.rules.likely is None and not self._continues(),
-            large_values=largest_value(design)[1] > LARGE_VALUES,
+            large_values=facts.largest[1] > LARGE_VALUES,
             patient=patient,
-            edge_entries=edge_entries(design),
+            edge_entries=facts.edge_entries,
         )
 
     def _continues(self) -> bool:
@@ -228,7 +233,10 @@ class Training:
     def _encoded(self, X: Any, labels: list[Any]) -> SharedDesign:
         ready = isinstance(X, EncodedSequences) and self.grown is None
         encoder = X.encoder if ready else self._encoder()
-        design = self._design(encoder, X, labels)
+        encoded = encode(X, encoder, grow=True, n_threads=self.n_jobs)
+        if encoded.offsets[-1] == 0:
+            raise InputError(NOTHING)
+        design = self._design(encoder, encoded, labels)
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
     def _see(self, labels: list[Any], classes: Iterable[str] = ()) -> None:
@@ -311,10 +319,9 @@ class Training:
         names = self.objective, self.optimiser, self.prior
         return Trained(parameters, self.classes, outcome, *names, self.provenance)
 
-    def _design(self, encoder: design_.Encoder, X: Any, labels: list[Any]) -> design_.Design:
-        encoded = encode(X, encoder, grow=True, n_threads=self.n_jobs)
-        if encoded.offsets[-1] == 0:
-            raise InputError("there is nothing to learn from: X has no tokens")
+    def _design(
+        self, encoder: design_.Encoder, encoded: Encoded, labels: list[Any], **options: Any
+    ) -> design_.Design:
         encode_ = encode_partial if self.objective.partial else encode_labels
         gold: Any = encode_(labels, self.classes, encoded.offsets)
         s = self.settings
@@ -327,6 +334,7 @@ class Training:
             min_count=s.min_count,
             structure=self._structure(),
             n_jobs=self.n_jobs,
+            **options,
         )
         if self.grown is not None:
             design = replace(design, index=grown(self.grown.parameters.index, design.index))
@@ -346,15 +354,16 @@ class Training:
         rules: Control,
         dev: tuple[Any, Any] | Callable[[Floats], float],
         encoder: design_.Encoder,
-        design: design_.Design,
+        index: FeatureIndex,
+        facts: Facts,
     ) -> None:
         """Put the held-out score into the rules; choose how often it is taken if the caller did not."""
         if callable(dev):
             rules.held_out = dev
             return
-        rules.held_out = held_out = self.held_out(encoder, design.index, *dev)
+        rules.held_out = held_out = self.held_out(encoder, index, *dev)
         if rules.score_every is None:
-            rules.score_every = score_interval(len(design.gold), held_out.n_tokens)
+            rules.score_every = score_interval(facts.tokens, held_out.n_tokens)
 
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
         """The training data: a digest of attributes and labels, and their numbers."""
@@ -375,6 +384,12 @@ class Training:
         prior = self._penalty(shared.encoder, shared.design.index)
         return self._digest(shared.design, prior, *vectors)
 
+    def _connect(self, rules: Control, path: Any, digest: str, *, resume: bool) -> Any:
+        """Write snapshots to ``path`` from now on; returns the last one if it is to be resumed."""
+        state = read_snapshot(path, digest) if resume else None
+        rules.snapshot = partial(keep_snapshot, path, digest, rules.callbacks)
+        return state
+
     def _digest(self, design: design_.Design, prior: Prior, *vectors: NDArray[Any] | None) -> str:
         """Identifies the training of a snapshot: data, features, loss, penalty, optimiser."""
         fields = {k: v for k, v in vars(self.optimiser).items() if k != "max_iterations"}
@@ -387,10 +402,3 @@ class Training:
         for part in [*design.encoded.arrays(), design.gold, *(design.partial or ()), *vectors, *priors]:
             hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
         return hasher.hexdigest()
-
-
-def _connect(rules: Control, path: Any, digest: str, *, resume: bool) -> Any:
-    """Write snapshots to ``path`` from now on; returns the state of the last one if it is to be resumed."""
-    state = read_snapshot(path, digest) if resume else None
-    rules.snapshot = partial(keep_snapshot, path, digest, rules.callbacks)
-    return state

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fieldcraft import design as design_
 from fieldcraft.models.parameters import Parameters
 from fieldcraft.objectives import Objective
 from fieldcraft.optimisers import Optimiser
 from fieldcraft.optimisers.loop import Outcome
 from fieldcraft.priors import Prior
+from fieldcraft.problems.curvatures import largest_value
+from fieldcraft.problems.dual import edge_entries
 
 
 @dataclass(repr=False, eq=False)
@@ -54,6 +58,29 @@ class Known(NamedTuple):
     parameters: Parameters
     classes: list[str]
     provenance: dict[str, Any]
+
+
+class Facts(NamedTuple):
+    """Numbers of a training corpus.
+
+    largest : the attribute with the largest value, and that value
+    negative : are some values negative
+    edge_entries : how often features of label pairs that look at the input occur
+    """
+
+    sequences: int
+    tokens: int
+    largest: tuple[int, float]
+    negative: bool
+    edge_entries: int
+
+    @classmethod
+    def of(cls, design: design_.Design) -> Facts:
+        """Those of a design."""
+        values = design.encoded.values
+        negative = values is not None and bool(np.any(values < 0))
+        numbers = design.n_sequences, len(design.gold), largest_value(design)
+        return cls(*numbers, negative, edge_entries(design))
 
 
 class SharedDesign(NamedTuple):

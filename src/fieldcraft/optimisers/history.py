@@ -10,6 +10,7 @@ for the products with the newest pair and the gradient, once to combine them int
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,9 @@ class History:
         """Keep the point that a step leaves, in a free slot or that of the oldest pair."""
         free = [k for k in range(self.memory) if k not in self.order]
         self._open = free[0] if free else self.order.pop(0)
+        self._keep(weights, gradient)
+
+    def _keep(self, weights: Floats, gradient: Floats) -> None:
         _core.copy(weights, self.s[self._open], self.n_jobs)
         _core.copy(gradient, self.y[self._open], self.n_jobs)
 
@@ -56,7 +60,7 @@ class History:
         """-H g into ``out``. A newest pair without positive curvature is forgotten."""
         if self.order:
             m, k = max(self.order) + 1, self.order[-1]
-            found = _core.history_products(self.s, self.y, m, k, gradient, self.n_jobs)
+            found = self._products(m, k, gradient)
             slots = [*range(m), *range(self.memory, self.memory + m)]
             with_g, with_s, with_y = found
             self.products[k, slots] = self.products[slots, k] = with_s
@@ -66,12 +70,20 @@ class History:
                 g_dot[slots] = with_g
                 c = self._two_loops(g_dot)
                 used = -np.concatenate([c[:1], c[1:][slots]])
-                _core.combine(used, gradient, self.s, self.y, m, out, self.n_jobs)
+                self._combine(used, gradient, m, out)
                 return
             self.order.pop()
             self.direction(gradient, out)
             return
         np.negative(gradient, out=out)
+
+    def _products(self, m: int, k: int, gradient: Floats) -> Any:
+        """[3, 2 m] of the gradient, of s_k and of y_k with the first m of s and of y."""
+        return _core.history_products(self.s, self.y, m, k, gradient, self.n_jobs)
+
+    def _combine(self, used: Floats, gradient: Floats, m: int, out: Floats) -> None:
+        """The sum of the gradient and the first m of s and of y, times their coefficients, into ``out``."""
+        _core.combine(used, gradient, self.s, self.y, m, out, self.n_jobs)
 
     def direction_within(
         self, gradient: Floats, free: NDArray[np.bool_], out: Floats, metric: Floats | None = None

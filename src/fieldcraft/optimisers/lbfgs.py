@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fieldcraft import _core
+from fieldcraft.optimisers.divided_history import DividedHistory
 from fieldcraft.optimisers.line_search import Point, wolfe_step
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
 from fieldcraft.optimisers.run import Floats
@@ -43,6 +44,10 @@ class LBFGSRun(QuasiNewtonRun):
     def __init__(self, settings: LBFGS, problem: Gradient, start: Floats) -> None:
         self.scales = problem.scales()
         super().__init__(settings, problem, start if self.scales is None else start * self.scales)
+        ranks = getattr(problem, "ranks", None)
+        if ranks is not None:
+            size = settings.memory, problem.n_variables, problem.n_jobs
+            self.history = DividedHistory(*size, ranks)
 
     def evaluate(self, weights: Floats, gradient: Floats) -> float:
         if self.scales is None:

@@ -48,6 +48,18 @@ class Record:
         return []
 
 
+class Alone:
+    """One process; ``distributed.Ranks`` stands in its place where several train one model."""
+
+    def any(self, flag: bool) -> bool:
+        """Whether the flag is True in any process."""
+        return flag
+
+    def first(self, number: float) -> float:
+        """The number of the first process."""
+        return number
+
+
 @dataclass
 class Control:
     """When to stop and what to do after each iteration.
@@ -58,7 +70,9 @@ class Control:
     keep_best : keep the weights with the best held-out score even without patience
     max_seconds : stop when that much wall time has passed
     snapshot : called with the run's state every ``snapshot_every`` iterations
+    snapshot_seconds : also when so much time has passed since the last one
     callbacks : called with each record; one that returns True stops training
+    ranks : the processes that train together and must stop together
     """
 
     held_out: Callable[[Floats], float] | None = None
@@ -68,7 +82,9 @@ class Control:
     max_seconds: float | None = None
     snapshot: Callable[[dict[str, Any]], None] | None = None
     snapshot_every: int = 10
+    snapshot_seconds: float = math.inf
     callbacks: tuple[Callable[[Record], Any], ...] = ()
+    ranks: Any = field(default_factory=Alone)
 
     def __post_init__(self) -> None:
         if self.held_out is None and (self.patience is not None or self.keep_best):
@@ -119,7 +135,7 @@ class Loop:
         self.records: list[Record] = []
         self._best = _Best()
         self._start = math.nan  # the objective that training began with
-        self._begun = time.perf_counter()
+        self._begun = self._saved = time.perf_counter()
 
     def go(self, resumed: dict[str, Any] | None = None) -> Outcome:
         """Iterate until a rule says stop."""
@@ -173,9 +189,9 @@ class Loop:
         wants_stop = [bool(callback(self.records[-1])) for callback in self.control.callbacks]
         if self.control.snapshot is not None and state is not None:
             self.control.snapshot(state)
-        if interrupts.seen:
+        if self.control.ranks.any(interrupts.seen):
             return "interrupted", False
-        if any(wants_stop):
+        if self.control.ranks.any(any(wants_stop)):
             return "stopped by a callback", False
         return ending
 
@@ -196,7 +212,7 @@ class Loop:
             run.iteration,
             run.objective(),
             run.gradient_norm(),
-            time.perf_counter() - self._begun,
+            self.control.ranks.first(time.perf_counter() - self._begun),
             run.evaluations,
             held_out,
             None if run.problem.l1 is None else int(np.count_nonzero(weights)),
@@ -242,8 +258,14 @@ class Loop:
 
     def _due_state(self) -> dict[str, Any] | None:
         """What a snapshot holds, if one is due."""
-        due = self.control.snapshot is not None and self.run.iteration % self.control.snapshot_every == 0
-        return self._state() if due else None
+        control, now = self.control, time.perf_counter()
+        if control.snapshot is None:
+            return None
+        late = control.ranks.first(now - self._saved) > control.snapshot_seconds
+        if not (late or self.run.iteration % control.snapshot_every == 0):
+            return None
+        self._saved = now
+        return self._state()
 
     def _state(self) -> dict[str, Any]:
         rows = [[math.nan if v is None else v for v in vars(r).values()] for r in self.records]

@@ -176,11 +176,13 @@ class CodedCRF(SequenceModel):
 
     # -- predictions --------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> NDArray[np.object_]:
-        """Labels: a one-dimensional object array of label lists."""
+    def predict(self, X: Any, *, constraints: Any = None) -> NDArray[np.object_]:
+        """Labels: a one-dimensional object array of label lists; constraints need decoding="product"."""
         self._require_fitted()
         if self.decoding == "product":
-            return super().predict(X)
+            return super().predict(X, constraints=constraints)
+        if constraints is not None:
+            raise self._refusal("constraints", "use decoding='product'")
         n_jobs = resolve_jobs(self.n_jobs)
         encoded = encode(X, self._parameters.encoder, grow=False, n_threads=n_jobs)
         numbers = self._bits.nearest(encoded, self.decoding, n_jobs)

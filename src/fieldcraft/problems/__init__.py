@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fieldcraft import _core
 from fieldcraft.design import Design
 from fieldcraft.errors import InputError
 from fieldcraft.priors import Prior
@@ -32,6 +33,11 @@ FUSED: dict[type[Structure], Mapping[str, Builder]] = {
         "scaling": ScalingProblem,
     }
 }
+
+
+def instruction_set() -> str:
+    """The instruction set of the core; another one may give other last bits."""
+    return str(_core.cpu_level())
 
 
 def offers(structure: Structure, *, fused: bool = True) -> Mapping[str, Builder]:
@@ -84,6 +90,7 @@ __all__ = [
     "check_mask",
     "check_weights",
     "crew",
+    "instruction_set",
     "offers",
     "release_memory",
     "with_crew",

@@ -46,7 +46,7 @@ class NativeChain(Penalised):
         return float(self._native.evaluate(weights, gradient, None))
 
     def value(self, weights: Floats) -> float:
-        if not self.by_sequence or self._reduce is not None:
+        if not self.by_sequence or self.ranks is not None:
             return super().value(weights)
         value, slope = float(self._native.value(weights)), np.zeros_like(weights)
         self.refuse_overflow(value, weights)
@@ -82,8 +82,8 @@ class ChainProblem(NativeChain):
         counts = np.empty(self.n_variables)
         self._native.use("expectation", self._gold, None, None, self._allowed)
         value = self._native.evaluate(weights, counts, None)
-        if self._reduce is not None:
-            value, counts = self._reduce(value, counts)
+        if self.ranks is not None:
+            value = self.ranks(value, counts)
         np.negative(counts, out=counts)
         self._native.expect(counts)
         return float(value + _core.dot(weights, counts, self.n_jobs))

@@ -4,7 +4,7 @@
 
 ``value_and_gradient`` is the smooth part f; the absolute-value part is given as strengths, because it has
 no gradient at zero. A feature mask keeps weights at zero; ``reduce`` adds up values and gradients of
-several processes (identity here).
+several processes (distributed.py), which then all have the same numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,30 @@ from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-Reduce = Callable[[float, Floats], tuple[float, Floats]]
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Reduce(Protocol):
+    """Adds up over processes that have a part of the corpus each; ``distributed.Ranks`` is one."""
+
+    def __call__(self, value: float, vector: Floats, /) -> float:
+        """The sum of the values; the vectors are added up in place."""
+
+    def largest(self, vector: Floats, /) -> None:
+        """Replace each number by the largest of all processes."""
+
+    def agreed(self) -> AbstractContextManager[None]:
+        """Where an error of one process is raised in all of them."""
+
+    def part_of(self, n: int, /) -> slice:
+        """The part of a vector that this process takes care of, where work on vectors is divided."""
+
+    def join(self, vector: Floats, /) -> None:
+        """Replace each part of a vector by that of the process that takes care of it."""
+
+    def collect(self, item: Any, /) -> list[Any]:
+        """The items of all processes in the first one, an empty list in the others."""
 
 
 class Penalised:
@@ -67,15 +88,15 @@ class Penalised:
         curved: bool = False,
     ) -> None:
         n = self.n_variables = len(design.index)
-        self.n_jobs, self.mask, self._reduce = n_jobs, mask, reduce
+        self.n_jobs, self.mask, self.ranks = n_jobs, mask, reduce
         self.objective: Objective = Likelihood() if objective is None else objective
         self.convex, self.n_sequences = self.objective.convex, design.n_sequences
         self.sizes = (len(design.gold), design.n_sequences, structure.n_states)
         self._costs, self._label_weights, self._sequence_weights = costs, label_weights, sequence_weights
         self.l1, self.bounds = prior.l1_part(n), prior.bounds_part(n)
         self._quadratic, self._smooth = prior.quadratic_part(n), prior.smooth_part(n)
-        self._curvatures = curvatures(design, structure, prior) if curved else None
-        self._crowd, self._scales = crowd(design), scales(design)
+        self._curvatures = curvatures(design, structure, prior, reduce) if curved else None
+        self._crowd, self._scales = crowd(design, reduce), scales(design, reduce)
         self._finite = False  # was a value finite yet
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
@@ -109,10 +130,15 @@ class Penalised:
     def reduced_loss(self, weights: Floats, gradient: Floats) -> float:
         """``loss`` over all processes; an error where the first one is not finite."""
         value = self.loss(weights, gradient)
-        self.refuse_overflow(value, weights)
-        if self._reduce is not None:
-            value, gradient[:] = self._reduce(value, gradient)
-        return value
+        if self.ranks is None:
+            self.refuse_overflow(value, weights)
+            return value
+        total = self.ranks(value, gradient)
+        if not (self._finite or math.isfinite(total)):
+            with self.ranks.agreed():
+                self.refuse_overflow(value, weights)
+        self._finite = True
+        return total
 
     def refuse_overflow(self, value: float, weights: Floats) -> None:
         """An error where the first value is not finite; later a search that went too far turns back."""

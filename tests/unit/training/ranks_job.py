@@ -1,0 +1,116 @@
+"""The program of an MPI job: `mpiexec -n N python ranks_job.py WHAT FILE`; rank 0 writes results to FILE."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fieldcraft as fc
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from unit.training.ranks_cases import CASES, corpus
+
+
+def facts(crf: Any) -> dict[str, Any]:
+    """What is compared."""
+    index, encoder = crf.features_, crf.encoder_
+    columns = ("attribute", "labels", "template", "count", "family")
+    return {
+        "classes": crf.classes_.tolist(),
+        "optimiser": crf.optimiser_,
+        "index": {name: getattr(index, name) for name in columns},
+        "attributes": list(encoder.attribute_text(range(encoder.n_attributes)))
+        if not encoder.hash_size
+        else [],
+        "objectives": [record.objective for record in crf.training_log_],
+        "scores": [record.held_out for record in crf.training_log_],
+        "seconds": [record.seconds for record in crf.training_log_],
+        "weights": crf.weights_,
+        "reason": crf.stop_reason_,
+        "counts": {name: crf.provenance_[name] for name in ("sequences", "tokens")},
+    }
+
+
+def cases(ranks: fc.Ranks) -> Any:
+    """The results of all cases; every rank must have the same weights."""
+    results = {}
+    for name, case in CASES.items():
+        data = ranks.shard(case.X, *(() if case.y is None else (case.y,)))
+        X, y = (data, None) if case.y is None else data
+        crf = case.model().fit(X, y, ranks=ranks, X_dev=corpus(20, 5) if case.y is None else None)
+        results[name] = facts(crf)
+        assert len({weights.tobytes() for weights in ranks.gather(crf.weights_)}) == 1
+    return results
+
+
+def sums(ranks: fc.Ranks) -> Any:
+    """Sums by shared memory and by messages, and the vectors of all ranks."""
+    rng = np.random.default_rng(ranks.rank)
+    vectors = [rng.normal(size=n) * 10.0 ** rng.integers(-9, 9, size=n) for n in (0, 1, 1001, 2)]
+    results = {}
+    for shared in (True, False):
+        kind = fc.Ranks(shared=shared)
+        copies = [vector.copy() for vector in vectors]
+        values = [kind(1.0 / (1 + kind.rank), vector) for vector in copies]
+        joined = np.full(11, float(kind.rank))
+        kind.join(joined)
+        kind.release()
+        crf = fc.ChainCRF("c0").fit(kind.shard(corpus()), ranks=kind)
+        results[shared] = values, copies, joined, crf.weights_.tobytes()
+    return results, ranks.gather(vectors)
+
+
+def stops(ranks: fc.Ranks) -> Any:
+    """Reasons to stop that only one rank has."""
+    part = ranks.shard(corpus())
+    last = ranks.rank == ranks.size - 1
+
+    def model() -> fc.ChainCRF:
+        return fc.ChainCRF("c0", prior=fc.Gaussian(variance=1e6))
+
+    by_callback = model().fit(part, ranks=ranks, callbacks=[lambda record: last and record.iteration == 3])
+    by_time = model().fit(part, ranks=ranks, max_seconds=0.0 if ranks.rank == 0 else 1e9)
+    return facts(by_callback), facts(by_time)
+
+
+def errors(ranks: fc.Ranks) -> Any:
+    """Messages of errors that one rank has, or all."""
+    part = ranks.shard(corpus())
+    last = ranks.rank == ranks.size - 1
+    huge = [[{"x": 1e308 if last else 1.0}, {"x": 1.0}]] * 2
+    trials: dict[str, Any] = {
+        "labels": lambda: fc.ChainCRF("c0").fit(part, [["O"]] if last else None, ranks=ranks),
+        "template": lambda: fc.ChainCRF("nothing" if last else "c0").fit(part, ranks=ranks),
+        "other templates": lambda: fc.ChainCRF("c1" if last else "c0").fit(part, ranks=ranks),
+        "optimiser": lambda: fc.ChainCRF("c0", optimiser="sgd").fit(part, ranks=ranks),
+        "dual": lambda: fc.ChainCRF("c0", optimiser="dual_ascent").fit(part, ranks=ranks),
+        "objective": lambda: fc.ChainCRF("c0", objective="margin").fit(part, ranks=ranks),
+        "selected": lambda: fc.ChainCRF("c0", features="selected").fit(part, ranks=ranks),
+        "prior": lambda: fc.ChainCRF("c0", prior=fc.Gaussian(variance=1 + last)).fit(part, ranks=ranks),
+        "nothing": lambda: fc.ChainCRF("c0").fit([], [], ranks=ranks),
+        "overflow": lambda: fc.ChainCRF(optimiser=fc.LBFGS(), prior=None).fit(
+            huge, [["A", "B"]] * 2, ranks=ranks
+        ),
+    }
+    told = {}
+    for name, trial in trials.items():
+        try:
+            trial()
+            text = "no error"
+        except fc.FieldcraftError as error:
+            text = str(error)
+        told[name] = ranks.gather(text)
+    return told
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("error")
+    world = fc.Ranks()
+    result = {"cases": cases, "sums": sums, "stops": stops, "errors": errors}[sys.argv[1]](world)
+    if world.rank == 0:
+        Path(sys.argv[2]).write_bytes(pickle.dumps(result))
