@@ -130,6 +130,8 @@ class Training:
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
         index, largest = design.index, largest_value(design)
         del design, data
+        release_memory()
+        problem.prepare()
         self._announce(rules, encoder, index, size)
         run = self.optimiser.start(problem, start)
         del start  # the run has a copy
