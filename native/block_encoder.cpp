@@ -17,6 +17,7 @@ void BlockEncoder::encode(Block& block) {
   fill_scores(block);
   sort_columns(block);
   fill_lists(block);
+  shorten_lengths(block);
   for (const Touched& c : touched_) n_[c.column] = 0;
 }
 
@@ -86,7 +87,7 @@ void BlockEncoder::fill_scores(Block& block) {
   block.rows_at.assign(C, 0);
   int64_t at = 0;
   for (int c = 0; c < C; ++c) block.rows_at[c] = at, at += total[c] + kRowsAhead;
-  block.rows.assign(at, 0);
+  wide_rows_ ? block.wide_rows.assign(at, 0) : block.rows.assign(at, 0);
   const int64_t words = wide_ ? 2 : 1;
   block.scalars.assign((total[C] + kRowsAhead) * words, 0);
   if (valued_) block.row_values.assign(at, 0.0), block.scalar_values.assign(total[C] + kRowsAhead, 0.0);
@@ -97,7 +98,11 @@ void BlockEncoder::fill_scores(Block& block) {
     each(t, [&](const Place& place, double value) {
       if (is_row(place)) {
         if (valued_) block.row_values[next[place.kind]] = value;
-        block.rows[next[place.kind]++] = place.at / 4;
+        const uint32_t row = place.column - field_.first_of(static_cast<int>(place.kind));
+        if (wide_rows_)
+          block.wide_rows[next[place.kind]++] = row;
+        else
+          block.rows[next[place.kind]++] = static_cast<uint16_t>(row);
       } else if (place.few == 1) {
         token_scalars_.push_back({place.label, place.at - field_.scalars_at(), value});
       } else {
@@ -194,6 +199,19 @@ void BlockEncoder::fill_entries(Block& block) {
       entry += static_cast<uint32_t>(edges.features.ptr[e + 1] - edges.features.ptr[e]);
     }
   });
+}
+
+// How many columns of a kind follow one another with one length; those of edges stay as they are.
+void BlockEncoder::shorten_lengths(Block& block) {
+  const int C = field_.n_classes();
+  auto next = block.length.begin();
+  for (int kind = 0; kind <= C; ++kind)
+    for (const auto end = next + (kind < C ? block.n_columns[kind] : block.n_scalars); next < end;) {
+      const auto stop = std::find_if(next, end, [n = *next](uint32_t other) { return other != n; });
+      block.lengths.push_back(static_cast<uint32_t>(stop - next)), block.lengths.push_back(*next);
+      next = stop;
+    }
+  block.length = std::vector<uint32_t>(next, block.length.end());
 }
 
 }  // namespace fieldcraft

@@ -12,12 +12,13 @@ namespace fieldcraft {
 // One thread's memory for the blocks that it encodes, one after the other.
 class BlockEncoder {
  public:
-  // All must stay. `wide`: entries of scalars take two words.
-  BlockEncoder(const FieldLayout& field, const EncodedTokens& tokens, bool wide)
+  // All must stay. `wide`: entries of scalars take two words; `wide_rows`: numbers of rows 32 bits.
+  BlockEncoder(const FieldLayout& field, const EncodedTokens& tokens, bool wide, bool wide_rows)
       : field_(field),
         tokens_(tokens),
         valued_(tokens.values != nullptr),
         wide_(wide),
+        wide_rows_(wide_rows),
         n_classes_(static_cast<uint32_t>(field.n_classes())),
         n_occurrences_(tokens.token_ptr[tokens.offsets[tokens.n_sequences]]),
         n_(field.n_columns(), 0) {}
@@ -43,6 +44,7 @@ class BlockEncoder {
   void sort_columns(Block& block);
   void fill_lists(Block& block);
   void fill_entries(Block& block);
+  void shorten_lengths(Block& block);
 
   // visit(token of the corpus, token of the block), in the block's order
   template <class Visit>
@@ -64,7 +66,7 @@ class BlockEncoder {
 
   const FieldLayout& field_;
   const EncodedTokens& tokens_;
-  const bool valued_, wide_;
+  const bool valued_, wide_, wide_rows_;
   const uint32_t n_classes_;
   const int64_t n_occurrences_;
   std::vector<uint32_t> n_;  // [columns] occurrences in the block, then places in its lists

@@ -22,9 +22,9 @@ constexpr int64_t kPairBytes = 64 << 20;  // of all blocks' sums of label pairs
 }  // namespace
 
 size_t Block::bytes() const {
-  return 4 * (order.size() + runs.size() + rows.size() + scalars.size() + columns.size() + to.size() +
-              length.size() + wide_list.size() + n_pairs.size() + entry_list.size()) +
-         2 * (n_labels.size() + labels.size() + list.size()) +
+  return 4 * (order.size() + runs.size() + wide_rows.size() + scalars.size() + columns.size() + to.size() +
+              lengths.size() + length.size() + wide_list.size() + n_pairs.size() + entry_list.size()) +
+         2 * (rows.size() + n_labels.size() + labels.size() + list.size()) +
          8 * (row_values.size() + scalar_values.size() + list_values.size()) +
          sizeof(BlockSequence) * sequences.size();
 }
@@ -34,12 +34,15 @@ BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const Enc
     : field_(features, n_states, tokens, columns, keep_order, n_threads),
       offsets_(tokens.offsets, tokens.offsets + tokens.n_sequences + 1),
       valued_(tokens.values != nullptr),
-      wide_(needs_wide_entries(static_cast<int64_t>(field_.weights_size()), n_states)) {
+      wide_(needs_wide_entries(static_cast<int64_t>(field_.weights_size()), n_states)),
+      wide_rows_(wide_) {
+  for (int c = 0; c < field_.n_classes(); ++c)
+    wide_rows_ = wide_rows_ || field_.first_of(c + 1) - field_.first_of(c) > 65536;
   cut(tokens);
   {
     std::vector<std::optional<BlockEncoder>> encoders(std::max(n_threads, 1));
     for_each_task(n_threads, blocks_.size(), [&](size_t b, int thread) {
-      if (!encoders[thread]) encoders[thread].emplace(field_, tokens, wide_);
+      if (!encoders[thread]) encoders[thread].emplace(field_, tokens, wide_, wide_rows_);
       encoders[thread]->encode(blocks_[b]);
     });
   }
@@ -142,9 +145,13 @@ void BlockLayout::score(const Block& block, const double* field, double* node) c
   view.widths = field_.widths();
   view.runs = block.runs.data(), view.runs_end = view.runs + block.runs.size();
   view.order = block.order.data();
-  view.wide = wide_, view.valued = valued_;
+  view.wide = wide_, view.has_wide_rows = wide_rows_, view.valued = valued_;
   for (int c = 0; c < view.n_classes; ++c) {
-    view.rows[c] = block.rows.data() + block.rows_at[c];
+    view.rows_at[c] = field_.at(field_.first_of(c));
+    if (wide_rows_)
+      view.wide_rows[c] = block.wide_rows.data() + block.rows_at[c];
+    else
+      view.rows[c] = block.rows.data() + block.rows_at[c];
     if (valued_) view.row_values[c] = block.row_values.data() + block.rows_at[c];
   }
   view.scalars = block.scalars.data(), view.scalar_values = block.scalar_values.data();
@@ -159,7 +166,7 @@ void BlockLayout::gather(const Block& block, const double* node, const double* e
                           block.n_columns,
                           block.n_scalars,
                           block.to.data(),
-                          block.length.data(),
+                          block.lengths.data(),
                           block.n_labels.data(),
                           block.labels.data(),
                           block.list.data(),
@@ -171,9 +178,10 @@ void BlockLayout::gather(const Block& block, const double* node, const double* e
   const uint32_t* list = block.entry_list.data();
   for (size_t k = block.to.size() - block.n_edges; k < block.to.size(); ++k) {
     double* out = sums + block.to[k];
-    const uint32_t n = block.n_pairs[k - (block.to.size() - block.n_edges)];
+    const size_t edge = k - (block.to.size() - block.n_edges);
+    const uint32_t n = block.n_pairs[edge];
     std::fill_n(out, n, 0.0);
-    for (uint32_t j = 0; j < block.length[k]; ++j, ++list)
+    for (uint32_t j = 0; j < block.length[edge]; ++j, ++list)
       for (uint32_t f = 0; f < n; ++f) out[f] += entries[*list + f];
   }
 }

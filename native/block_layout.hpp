@@ -25,12 +25,15 @@ struct Block {
   std::vector<BlockSequence> sequences;  // longest first
   int64_t n_tokens = 0, n_entries = 0;
 
-  std::vector<uint32_t> order, runs, rows, scalars;  // BlockScores; rows of the classes one after the other
-  std::vector<int64_t> rows_at;                      // [classes]
+  std::vector<uint32_t> order, runs, scalars;  // BlockScores
+  std::vector<uint16_t> rows;                  // of the classes one after the other
+  std::vector<uint32_t> wide_rows;             // the same where a class has more than 65,536 rows
+  std::vector<int64_t> rows_at;                // [classes]
   std::vector<double> row_values, scalar_values;
 
-  std::vector<uint32_t> columns;  // their numbers in the field; classes, scalars, edges
-  std::vector<uint32_t> to, length;
+  std::vector<uint32_t> columns;      // their numbers in the field; classes, scalars, edges
+  std::vector<uint32_t> to, lengths;  // BlockColumns
+  std::vector<uint32_t> length;       // of the edges
   uint32_t n_columns[kMostClasses] = {}, n_scalars = 0, n_edges = 0;
   std::vector<uint16_t> n_labels, labels, list;
   std::vector<uint32_t> wide_list;
@@ -80,7 +83,7 @@ class BlockLayout {
 
   FieldLayout field_;
   std::vector<int64_t> offsets_;
-  bool valued_, wide_;
+  bool valued_, wide_, wide_rows_;
   std::vector<Block> blocks_;
   int64_t most_tokens_ = 0, most_entries_ = 0, longest_ = 0;
   size_t sums_size_ = 0;              // the field's sums, then copies

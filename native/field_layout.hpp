@@ -77,21 +77,22 @@ class FieldLayout {
   void prefetch(int32_t attribute) const { __builtin_prefetch(&places_[attribute]); }
   void forget() { RawVector<Place>().swap(places_); }
 
-  // Pieces of columns, for threads: their weights are put into the field, and their sums taken out.
+  // Pieces of columns, for threads: their weights are put into the field, and their sums added up.
   size_t n_pieces() const { return pieces_.size() - 1; }
   uint32_t piece(size_t p) const { return pieces_[p].column; }  // its first column
   void expand(size_t piece, const double* weights, double* field) const;
-  // gradient[f] = sums - less[f]; without `less`, the sums.
-  void collect(size_t piece, const double* sums, const double* less, double* gradient) const;
   // The same for weights of label pairs, scores [S, S].
   void expand_pairs(const double* weights, double* scores) const;
+  // gradient[f] = the pair's total, 0 for features that no token has; collect() takes care of all others.
   template <class Total>
-  void collect_pairs(const Total& total, const double* less, double* gradient) const {
+  void collect_pairs(const Total& total, double* gradient) const {
     for (int64_t k = 0; k < static_cast<int64_t>(S_) * S_; ++k)
       if (const uint32_t f = pair_feature_[k]; f != kNone)
-        gradient[f] = total(static_cast<int>(k / S_), static_cast<int>(k % S_)) - (less ? less[f] : 0.0);
-    for (const uint32_t f : absent_) gradient[f] = less ? -less[f] : 0.0;
+        gradient[f] = total(static_cast<int>(k / S_), static_cast<int>(k % S_));
+    for (const uint32_t f : absent_) gradient[f] = 0.0;
   }
+  // gradient[f] = sums - less[f] for some features, in their own order; without `less`, the sums.
+  void collect(size_t begin, size_t end, const double* sums, const double* less, double* gradient) const;
 
   size_t bytes() const;
 
@@ -127,7 +128,8 @@ class FieldLayout {
   std::vector<uint16_t> labels_;           // [scalars]
   RawVector<Place> places_;                // [A]
   RawVector<uint32_t> feature_, slot_;     // by column
-  std::vector<int64_t> features_end_;      // [columns + 1] while it is built
+  std::vector<uint32_t> slot_of_;      // [F] the same by feature; kNone for pairs, and where no token has it
+  std::vector<int64_t> features_end_;  // [columns + 1] while it is built
   std::vector<Piece> pieces_;
   std::vector<uint32_t> pair_feature_;  // [S * S]
   std::vector<uint32_t> absent_;        // features that no token has

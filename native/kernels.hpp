@@ -66,12 +66,15 @@ constexpr int kRowsAhead = 24;  // entries between a prefetch and its use
 struct BlockScores {
   int P, unit;  // width of a node's row; of which every row's width is a multiple
   int n_classes;
-  const int* widths;                   // [n_classes] of their rows
-  const uint32_t *runs, *runs_end;     // each: how many tokens, rows of each class, scalars
-  const uint32_t* order;               // [tokens] in which order they are scored
-  const uint32_t* rows[kMostClasses];  // where rows begin in the field, by four
-  const uint32_t* scalars;             // entries: number and label
-  bool wide, valued;                   // do these entries take two words; are some values not 1
+  const int* widths;                        // [n_classes] of their rows
+  const uint32_t *runs, *runs_end;          // each: how many tokens, rows of each class, scalars
+  const uint32_t* order;                    // [tokens] in which order they are scored
+  size_t rows_at[kMostClasses];             // where the rows of a class begin in the field
+  const uint16_t* rows[kMostClasses];       // numbers of rows in their class
+  const uint32_t* wide_rows[kMostClasses];  // the same where a class has more than 65,536 rows
+  const uint32_t* scalars;                  // entries: number and label
+  bool wide;                                // do these entries take two words (then rows are wide, too)
+  bool has_wide_rows, valued;               // are some values not 1
   const double* row_values[kMostClasses];
   const double* scalar_values;
 };
@@ -83,7 +86,8 @@ struct BlockColumns {
   const int* widths;
   const uint32_t* n_columns;  // [n_classes]
   uint32_t n_scalars;
-  const uint32_t *to, *length;        // [columns]
+  const uint32_t* to;       // [columns]
+  const uint32_t* lengths;  // how many columns follow one another that have how many tokens; in turn
   const uint16_t *n_labels, *labels;  // [scalars], and one after the other
   const uint16_t* list;               // tokens of the columns
   const uint32_t* wide_list;          // the same in blocks with more than 65,536 tokens
@@ -189,7 +193,11 @@ FIELDCRAFT_EACH_LEVEL(Comparison compare_marginals(const double* p, const float*
 FIELDCRAFT_EACH_LEVEL(void move_marginals(double s, double c, size_t n, float* q, double* step))
 
 FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, size_t n))
-FIELDCRAFT_EACH_LEVEL(void three_dots(const double* const* xs, const double* y, size_t n, double* out))
-FIELDCRAFT_EACH_LEVEL(void combine(const double* const* xs, const double* c, int m, size_t n, double* out))
+// Inner products of a gradient g and a pair s, y with four columns: out [4, 3].
+constexpr int kColumnsAtOnce = 4;
+FIELDCRAFT_EACH_LEVEL(void pair_products(const double* g, const float* s, const float* y,
+                                         const float* const* columns, size_t n, double* out))
+FIELDCRAFT_EACH_LEVEL(void combine(const double* g, const float* const* xs, const double* c, int m, size_t n,
+                                   double* out))
 
 }  // namespace fieldcraft

@@ -92,19 +92,27 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
       offsets_(tokens.offsets, tokens.offsets + tokens.n_sequences + 1) {
   if (sequence_weights != nullptr)
     sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
-  empirical_.assign(n_features(), 0.0);
-  if (uses.counts != nullptr) std::copy_n(uses.counts, n_features(), empirical_.begin());
+  if (uses.counts != nullptr) empirical_.assign(uses.counts, uses.counts + n_features()), counted_ = true;
   if (uses.by_sequence) {
     by_sequence_.emplace(features, n_states, tokens, n_threads);
     looks_at_edges_ = by_sequence_->needs_tokens();
-    if (uses.counts == nullptr) by_sequence_->count(gold, sequence_weights, empirical_.data());
+    if (counted_) return;
+    counted_ = true;
+    empirical_.assign(n_features(), 0.0);
+    by_sequence_->count(gold, sequence_weights, empirical_.data());
     return;
   }
+  if (!counted_) gold_.assign(gold, gold + n_tokens());
   make_blocks(uses.columns);
   looks_at_edges_ = !blocks_->field().edges().empty();
-  if (uses.counts != nullptr) return;
-  gold_.assign(gold, gold + n_tokens());
-  number_labels();
+}
+
+void ChainProblem::prepare() {
+  make_blocks(nullptr);
+  if (!sweep_) sweep_ = std::make_unique<Sweep>(*blocks_);
+  if (counted_) return;
+  counted_ = true;
+  empirical_.assign(n_features(), 0.0);
   std::vector<double> unused(n_sequences());
   Watch unwatched(nullptr);
   sweep(Mode::gold, std::vector<double>(n_features(), 0.0).data(), nullptr, empirical_.data(), unused.data(),
@@ -115,7 +123,6 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
 void ChainProblem::make_blocks(AttributeTokens* columns) {
   if (blocks_) return;
   blocks_.emplace(features_, n_states_, tokens_, columns, keep_order_, n_threads_);
-  sweep_ = std::make_unique<Sweep>(*blocks_);
   number_labels();
 }
 
@@ -133,7 +140,7 @@ size_t ChainProblem::matrix_bytes(int64_t S) {
 void ChainProblem::use(Objective objective, const int32_t* gold) {
   objective_ = std::move(objective);
   gold_.assign(gold, gold + n_tokens());
-  fused_ = false;
+  fused_ = false, counted_ = true;
   std::vector<double>().swap(empirical_);
   if (blocks_) number_labels();
 }
@@ -264,9 +271,30 @@ void ChainProblem::run_block(size_t index, Lane& lane) {
   blocks_->gather(block, lane.node.data(), lane.entries.data(), sweep.sums.data());
 }
 
-// One sweep over the corpus at `weights`; gradient [n_features] is less `less`, if that is not null.
-void ChainProblem::sweep(Mode mode, const double* weights, const double* less, double* gradient,
-                         double* per_sequence, Watch& watch) {
+// Writes the gradient, feature by feature, from the sums of the columns and from what it holds for label
+// pairs; adds the penalty. Returns <weights, less>.
+double ChainProblem::finish(const double* weights, const double* less, double* gradient, Quadratic* penalty) {
+  constexpr size_t kPiece = 4096;
+  const size_t n = static_cast<size_t>(n_features()), n_pieces = (n + kPiece - 1) / kPiece;
+  std::vector<double> gold(n_pieces), quadratic(n_pieces);
+  for_each_task(n_threads_, n_pieces, [&](size_t piece, int) {
+    const size_t first = piece * kPiece, length = std::min(kPiece, n - first);
+    blocks_->field().collect(first, first + length, sweep_->sums.data(), less, gradient);
+    if (less != nullptr) gold[piece] = dot(weights + first, less + first, length, 1);
+    if (penalty != nullptr)
+      quadratic[piece] = gaussian(weights + first, penalty->mean.from(first), penalty->precision.from(first),
+                                  length, 1, gradient + first);
+  });
+  CompensatedSum total, penalties;
+  for (size_t piece = 0; piece < n_pieces; ++piece) total.add(gold[piece]), penalties.add(quadratic[piece]);
+  if (penalty != nullptr) penalty->value = penalties.total();
+  return total.total();
+}
+
+// One sweep over the corpus at `weights`; gradient [n_features] is less `less`, if that is not null. Returns
+// <weights, less>.
+double ChainProblem::sweep(Mode mode, const double* weights, const double* less, double* gradient,
+                           double* per_sequence, Watch& watch, Quadratic* penalty) {
   Sweep& sweep = *sweep_;
   const FieldLayout& field = blocks_->field();
   const int64_t S = n_states(), P = field.P();
@@ -286,10 +314,8 @@ void ChainProblem::sweep(Mode mode, const double* weights, const double* less, d
         run_block(block, *lane);
       },
       &watch);
-  for_each_task(n_threads_, field.n_pieces(), [&](size_t piece, int) {
-    blocks_->merge(piece, sweep.sums.data());
-    field.collect(piece, sweep.sums.data(), less, gradient);
-  });
+  for_each_task(n_threads_, field.n_pieces(),
+                [&](size_t piece, int) { blocks_->merge(piece, sweep.sums.data()); });
   const auto total = [&](int x, int y) {
     double sum = 0;
     for (size_t b = 0; b < sweep.pairs.size(); ++b) {
@@ -298,23 +324,25 @@ void ChainProblem::sweep(Mode mode, const double* weights, const double* less, d
     }
     return sum;
   };
-  field.collect_pairs(total, less, gradient);
+  field.collect_pairs(total, gradient);
+  return finish(weights, less, gradient, penalty);
 }
 
-double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch) {
+double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch,
+                              Quadratic* penalty) {
   std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
   double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
-  make_blocks(nullptr);
-  sweep(fused_ ? Mode::likelihood : Mode::loss, weights, fused_ ? empirical_.data() : nullptr, gradient,
-        values, watch);
-  return total(weights, values);
+  prepare();
+  const double gold = sweep(fused_ ? Mode::likelihood : Mode::loss, weights,
+                            fused_ ? empirical_.data() : nullptr, gradient, values, watch, penalty);
+  return total(values, gold);
 }
 
 // The sum of the sequences' values, less the gold part of the likelihood.
-double ChainProblem::total(const double* weights, const double* values) const {
+double ChainProblem::total(const double* values, double gold) const {
   CompensatedSum value;  // the terms are large: their rounding errors would hide small steps
   for (int64_t i = 0; i < n_sequences(); ++i) value.add(fused_ ? weight_of(i) * values[i] : values[i]);
-  if (fused_) value.add(-dot(weights, empirical_.data(), n_features(), n_threads_));
+  if (fused_) value.add(-gold);
   return value.total();
 }
 
@@ -346,7 +374,7 @@ double ChainProblem::value(const double* weights, Watch& watch) {
         }
       },
       &watch);
-  return total(weights, values.data());
+  return total(values.data(), fused_ ? dot(weights, empirical_.data(), n_features(), n_threads_) : 0.0);
 }
 
 }  // namespace fieldcraft

@@ -8,9 +8,10 @@
 //   value(w)    = sum over sequences of weight * log Z(x)  -  <w, empirical>
 //   gradient(w) = expected counts under the model  -  empirical counts
 //
-// The corpus is cut once into blocks (block_layout.hpp). An evaluation has three phases, each of which any
+// The corpus is cut once into blocks (block_layout.hpp). An evaluation has four phases, each of which any
 // number of threads share: the weights are put into the field; each block is scored, its gradients of nodes
-// computed and summed by column; the blocks' sums are added up. No sum depends on the number of threads.
+// computed and summed by column; the blocks' sums are added up; features take theirs. No sum depends on the
+// number of threads.
 //
 // Stochastic and dual optimisers go from sequence to sequence, for which there is another layout
 // (training_layout.hpp); they need values more often than gradients, and blocks only for these.
@@ -24,6 +25,7 @@
 #include "block_layout.hpp"
 #include "objectives.hpp"
 #include "training_layout.hpp"
+#include "vectormath.hpp"
 
 namespace fieldcraft {
 
@@ -33,6 +35,12 @@ struct ProblemUses {
   bool keep_order = false;  // of labels: losses with a maximum find the first of several best labellings
   AttributeTokens* columns = nullptr;  // the tokens, transposed, if that is at hand; it may be moved from
   const int32_t* counts = nullptr;     // [features] how often each occurs, where that is the empirical part
+};
+
+// sum of precision (w - mean)^2 / 2
+struct Quadratic {
+  PerWeight mean, precision;
+  double value;
 };
 
 class ChainProblem {
@@ -46,15 +54,20 @@ class ChainProblem {
   // Another loss than the likelihood; gold [tokens], where it is needed.
   void use(Objective objective, const int32_t* gold);
 
+  // Makes what the first evaluation would make: much memory, after the arrays of tokens may have gone.
+  void prepare();
+
   // Back to the likelihood, with counts [n_features] instead of those of the gold labelling.
   void expect(const double* counts) {
-    fused_ = true;
+    fused_ = counted_ = true;
     empirical_.assign(counts, counts + n_features());
   }
 
   // gradient [n_features] is overwritten; per_sequence [N] (log Z or losses) may be null. Returns the value.
-  // One evaluation at a time; what an interrupted one leaves in the arrays means nothing.
-  double evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch);
+  // A penalty, if there is one, gets its value, and its gradient is added. One evaluation at a time; what an
+  // interrupted one leaves in the arrays means nothing.
+  double evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch,
+                  Quadratic* penalty = nullptr);
 
   // The same without the gradient, for problems that are made `by_sequence`.
   double value(const double* weights, Watch& watch);
@@ -65,7 +78,10 @@ class ChainProblem {
   int n_states() const { return n_states_; }
   int64_t n_tokens() const { return offsets_.back(); }
   int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
-  const std::vector<double>& empirical() const { return empirical_; }
+  const std::vector<double>& empirical() {
+    prepare();
+    return empirical_;
+  }
   const TrainingLayout& layout() const;  // throws unless made for it
   const Objective& objective() const { return objective_; }
   const uint8_t* allowed(int64_t i) const {  // [T, S], or null
@@ -88,9 +104,10 @@ class ChainProblem {
 
   void make_blocks(AttributeTokens* columns);
   void number_labels();
-  double total(const double* weights, const double* values) const;
-  void sweep(Mode mode, const double* weights, const double* less, double* gradient, double* per_sequence,
-             Watch& watch);
+  double total(const double* values, double gold) const;
+  double sweep(Mode mode, const double* weights, const double* less, double* gradient, double* per_sequence,
+               Watch& watch, Quadratic* penalty = nullptr);
+  double finish(const double* weights, const double* less, double* gradient, Quadratic* penalty);
   void run_block(size_t block, Lane& lane);
   size_t run_together(const Block& block, size_t first, Lane& lane);
   size_t run_grouped(const Block& block, size_t first, Lane& lane);
@@ -111,6 +128,7 @@ class ChainProblem {
   Objective objective_, numbered_;             // as given; with the labels of the field
   std::vector<int32_t> gold_, numbered_gold_;  // of use()
   bool fused_ = true;                          // the likelihood, with the gold part in empirical_
+  bool counted_ = false;                       // is it there
   std::unique_ptr<Sweep> sweep_;
 };
 

@@ -45,58 +45,61 @@ void advance(const double* x, double step, const double* d, size_t n, int n_thre
   });
 }
 
-void subtract(const double* x, size_t n, int n_threads, double* out) {
+void difference(const double* x, const double* old, size_t n, int n_threads, float* out) {
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
-    for (size_t i = first; i < first + length; ++i) out[i] -= x[i];
+    for (size_t i = first; i < first + length; ++i) out[i] = static_cast<float>(x[i] - old[i]);
   });
 }
 
-void subtract_from(const double* x, size_t n, int n_threads, double* old) {
-  each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
-    for (size_t i = first; i < first + length; ++i) old[i] = x[i] - old[i];
-  });
-}
-
-void copy(const double* x, size_t n, int n_threads, double* out) {
-  each_piece(n, n_threads,
-             [&](size_t first, size_t length, size_t) { std::copy_n(x + first, length, out + first); });
-}
-
-std::vector<double> inner_products(const std::array<const double*, 3>& rows,
-                                   const std::vector<const double*>& columns, size_t n, int n_threads) {
-  const size_t m = columns.size(), size = 3 * m;
-  std::vector<double> parts((n + kPiece - 1) / kPiece * size), total(size, 0.0);
+std::vector<double> pair_products(const double* g, const float* s, const float* y,
+                                  const std::vector<const float*>& columns, size_t n, int n_threads) {
+  const size_t m = columns.size(), groups = (m + kColumnsAtOnce - 1) / kColumnsAtOnce;
+  const size_t size = groups * 3 * kColumnsAtOnce;
+  std::vector<double> parts((n + kPiece - 1) / kPiece * size), total(3 * m, 0.0);
   each_piece(n, n_threads, [&](size_t first, size_t length, size_t piece) {
-    const double* const at[3] = {rows[0] + first, rows[1] + first, rows[2] + first};
-    for (size_t j = 0; j < m; ++j) {
-      double out[3];
-      FIELDCRAFT_DISPATCH(three_dots, at, columns[j] + first, length, out);
-      for (size_t r = 0; r < 3; ++r) parts[piece * size + r * m + j] = out[r];
+    for (size_t group = 0; group < groups; ++group) {
+      const float* at[kColumnsAtOnce];
+      for (size_t j = 0; j < kColumnsAtOnce; ++j)  // the last group is filled up with the last column
+        at[j] = columns[std::min(group * kColumnsAtOnce + j, m - 1)] + first;
+      double* const out = &parts[piece * size + group * 3 * kColumnsAtOnce];
+      FIELDCRAFT_DISPATCH(pair_products, g + first, s + first, y + first, at, length, out);
     }
   });
-  for (size_t k = 0; k < parts.size(); ++k) total[k % size] += parts[k];
+  for (size_t begin = 0; begin < parts.size(); begin += size)
+    for (size_t j = 0; j < m; ++j)
+      for (size_t r = 0; r < 3; ++r) total[r * m + j] += parts[begin + 3 * j + r];
   return total;
 }
 
-void combine(const std::vector<const double*>& xs, const std::vector<double>& c, size_t n, int n_threads,
-             double* out) {
-  each_piece(n, n_threads, [&](size_t first, size_t length, size_t) {
-    std::vector<const double*> at(xs);
+double combine(const double* g, const std::vector<const float*>& xs, const std::vector<double>& c, size_t n,
+               int n_threads, double* out, const double* start, double* trial) {
+  return ordered_sum(n, n_threads, [&](size_t first, size_t length) {
+    std::vector<const float*> at(xs);
     for (auto& x : at) x += first;
-    FIELDCRAFT_DISPATCH(combine, at.data(), c.data(), static_cast<int>(at.size()), length, out + first);
+    const int m = static_cast<int>(at.size());
+    FIELDCRAFT_DISPATCH(combine, g + first, at.data(), c.data(), m, length, out + first);
     out[first] = CANARY(DIRECTION, out[first]);
+    if (trial != nullptr)
+      for (size_t i = first; i < first + length; ++i) trial[i] = start[i] + out[i];
+    return FIELDCRAFT_DISPATCH(dot, g + first, out + first, length);
   });
 }
 
 double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads,
                 double* gradient) {
   return ordered_sum(n, n_threads, [&](size_t first, size_t length) {
-    double total = 0;
-    for (size_t i = first; i < first + length; ++i) {
+    constexpr size_t kSums = 8;  // side by side, so that additions do not wait for one another
+    double sums[kSums] = {}, total = 0;
+    const auto add = [&](size_t i, double& sum) {
       const double away = w[i] - mean[i], pull = precision[i] * away;
       gradient[i] += pull;
-      total += pull * away;
-    }
+      sum += pull * away;
+    };
+    size_t i = first;
+    for (; i + kSums <= first + length; i += kSums)
+      for (size_t k = 0; k < kSums; ++k) add(i + k, sums[k]);
+    for (; i < first + length; ++i) add(i, total);
+    for (const double sum : sums) total += sum;
     return total / 2;
   });
 }

@@ -2,7 +2,6 @@
 // parts in order, so they do not depend on the number of threads.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,25 +28,23 @@ double dot(const double* x, const double* y, size_t n, int n_threads);
 // out = x + step * d
 void advance(const double* x, double step, const double* d, size_t n, int n_threads, double* out);
 
-// out -= x
-void subtract(const double* x, size_t n, int n_threads, double* out);
-// old = x - old
-void subtract_from(const double* x, size_t n, int n_threads, double* old);
-void copy(const double* x, size_t n, int n_threads, double* out);
+// out = x - old
+void difference(const double* x, const double* old, size_t n, int n_threads, float* out);
 
-// products[r, j] = <rows[r], columns[j]>, r = 0, 1, 2: every vector is read from memory once.
-std::vector<double> inner_products(const std::array<const double*, 3>& rows,
-                                   const std::vector<const double*>& columns, size_t n, int n_threads);
+// products [3, columns] of g, s and y with the columns: every vector is read from memory once.
+std::vector<double> pair_products(const double* g, const float* s, const float* y,
+                                  const std::vector<const float*>& columns, size_t n, int n_threads);
 
-// out = sum of c[j] xs[j]
-void combine(const std::vector<const double*>& xs, const std::vector<double>& c, size_t n, int n_threads,
-             double* out);
+// out = c[0] g + sum of c[1 + j] xs[j], and trial = start + out, if that is not null; returns <g, out>.
+double combine(const double* g, const std::vector<const float*>& xs, const std::vector<double>& c, size_t n,
+               int n_threads, double* out, const double* start, double* trial);
 
 // A number, or one number per weight.
 struct PerWeight {
   const double* vector;  // or null
   double scalar;
   double operator[](size_t i) const { return vector == nullptr ? scalar : vector[i]; }
+  PerWeight from(size_t first) const { return {vector == nullptr ? nullptr : vector + first, scalar}; }
 };
 
 // gradient += precision (w - mean); returns sum of precision (w - mean)^2 / 2.

@@ -2,6 +2,7 @@
 #include "training.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <numeric>
 #include <optional>
@@ -77,6 +78,11 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
   return bound;
 }
 
+PerWeight per_weight(const In1<double>& given, size_t n) {
+  require(given.shape(0) == 1 || given.shape(0) == n, "a setting must be one number or one per weight");
+  return given.shape(0) == n && n != 1 ? PerWeight{given.data(), 0} : PerWeight{nullptr, given(0)};
+}
+
 double py_evaluate(BoundProblem& bound, In1<double> weights, Mut1<double> gradient,
                    std::optional<Mut1<double>> log_z) {
   ChainProblem& problem = bound.problem;
@@ -89,53 +95,68 @@ double py_evaluate(BoundProblem& bound, In1<double> weights, Mut1<double> gradie
   });
 }
 
+// The loss and the quadratic penalty, whose gradient is added.
+std::pair<double, double> py_evaluate_penalised(BoundProblem& bound, In1<double> weights,
+                                                Mut1<double> gradient, In1<double> mean,
+                                                In1<double> precision) {
+  const size_t n = static_cast<size_t>(bound.problem.n_features());
+  require(weights.shape(0) == n && gradient.shape(0) == n, "weights and gradient must have ", n,
+          " entries, got ", weights.shape(0), " and ", gradient.shape(0));
+  Quadratic penalty{per_weight(mean, n), per_weight(precision, n), 0.0};
+  const double loss = watched([&](Watch& watch) {
+    return bound.problem.evaluate(weights.data(), gradient.data(), nullptr, watch, &penalty);
+  });
+  return {loss, penalty.value};
+}
+
 double py_value(BoundProblem& bound, In1<double> weights) {
   const size_t n = static_cast<size_t>(bound.problem.n_features());
   require(weights.shape(0) == n, "weights must have ", n, " entries, got ", weights.shape(0));
   return watched([&](Watch& watch) { return bound.problem.value(weights.data(), watch); });
 }
 
-PerWeight per_weight(const In1<double>& given, size_t n) {
-  require(given.shape(0) == 1 || given.shape(0) == n, "a setting must be one number or one per weight");
-  return given.shape(0) == n && n != 1 ? PerWeight{given.data(), 0} : PerWeight{nullptr, given(0)};
-}
-
 void same_length(size_t n, std::initializer_list<size_t> others) {
   for (size_t m : others) require(m == n, "vectors of lengths ", n, " and ", m);
 }
 
-// Adds pointers to the first m rows of s, then to those of y.
-void add_rows(const In2<double>& s, const In2<double>& y, int m, std::vector<const double*>& rows) {
-  for (const In2<double>& history : {s, y})
-    for (int j = 0; j < m; ++j) rows.push_back(history.data() + j * history.shape(1));
+// The rows of s in these slots, then those of y.
+std::vector<const float*> rows_of(const In2<float>& s, const In2<float>& y, const std::vector<int>& slots) {
+  require(s.shape(0) == y.shape(0) && s.shape(1) == y.shape(1), "s and y differ in shape");
+  std::vector<const float*> rows;
+  for (const In2<float>& history : {s, y})
+    for (const int slot : slots) {
+      require(slot >= 0 && static_cast<size_t>(slot) < s.shape(0), "slot ", slot, " of ", s.shape(0));
+      rows.push_back(history.data() + static_cast<size_t>(slot) * s.shape(1));
+    }
+  return rows;
 }
 
-// History of m pairs: s, y [m, n]. Returns products [3, 2 m] of (g, s_k, y_k) with all s and all y.
-nb::object py_history_products(In2<double> s, In2<double> y, int m, int k, In1<double> g, int n_jobs) {
-  const size_t n = g.shape(0);
-  same_length(n, {s.shape(1), y.shape(1)});
-  require(m >= 1 && static_cast<size_t>(m) <= s.shape(0) && k >= 0 && k < m && s.shape(0) == y.shape(0),
-          "history");
-  std::vector<const double*> columns;
-  add_rows(s, y, m, columns);
-  auto out = unlocked(
-      [&] { return inner_products({g.data(), s.data() + k * n, y.data() + k * n}, columns, n, n_jobs); });
-  return give(std::move(out), {3, 2 * static_cast<size_t>(m)});
+// History: s, y [memory, n], of which m slots are used. Returns products [3, 2 m] of g and of the last slot's
+// s and y with all s and all y.
+nb::object py_history_products(In2<float> s, In2<float> y, std::vector<int> slots, In1<double> g,
+                               int n_jobs) {
+  const size_t n = g.shape(0), m = slots.size();
+  same_length(n, {s.shape(1)});
+  require(m > 0, "history_products: no slot is used");
+  const std::vector<const float*> rows = rows_of(s, y, slots);
+  auto out = unlocked([&] { return pair_products(g.data(), rows[m - 1], rows.back(), rows, n, n_jobs); });
+  return give(std::move(out), {3, 2 * m});
 }
 
-// out = coefficients . (g, s_0 .. s_{m-1}, y_0 .. y_{m-1})
-void py_combine(In1<double> coefficients, In1<double> g, In2<double> s, In2<double> y, int m,
-                Mut1<double> out, int n_jobs) {
+// out = coefficients . (g, s of the slots, y of the slots); trial = start + out; returns <g, out>.
+double py_combine(In1<double> coefficients, In1<double> g, In2<float> s, In2<float> y, std::vector<int> slots,
+                  Mut1<double> out, int n_jobs, std::optional<In1<double>> start,
+                  std::optional<Mut1<double>> trial) {
   const size_t n = g.shape(0);
-  same_length(n, {s.shape(1), y.shape(1), out.shape(0)});
-  require(m >= 0 && static_cast<size_t>(m) <= s.shape(0) && s.shape(0) == y.shape(0) &&
-              coefficients.shape(0) == static_cast<size_t>(2 * m + 1),
-          "combine: history and coefficients differ");
-  std::vector<const double*> xs{g.data()};
-  add_rows(s, y, m, xs);
+  same_length(n, {s.shape(1), out.shape(0)});
+  require(coefficients.shape(0) == 2 * slots.size() + 1, "combine: history and coefficients differ");
+  require(start.has_value() == trial.has_value(), "start and trial belong together");
+  if (start) same_length(n, {start->shape(0), trial->shape(0)});
+  const std::vector<const float*> rows = rows_of(s, y, slots);
   const std::vector<double> c = vector_of(coefficients);
   nb::gil_scoped_release released;
-  combine(xs, c, n, n_jobs, out.data());
+  return combine(g.data(), rows, c, n, n_jobs, out.data(), start ? start->data() : nullptr,
+                 trial ? trial->data() : nullptr);
 }
 
 // Another loss than the likelihood, with its arguments checked.
@@ -183,8 +204,9 @@ size_t matrix_bytes(const std::string& use, int64_t n_states) {
 }
 
 void bind_vectors(nb::module_& m) {
-  m.def("history_products", &py_history_products, "s"_a, "y"_a, "m"_a, "k"_a, "g"_a, "n_jobs"_a);
-  m.def("combine", &py_combine, "coefficients"_a, "g"_a, "s"_a, "y"_a, "m"_a, "out"_a, "n_jobs"_a);
+  m.def("history_products", &py_history_products, "s"_a, "y"_a, "slots"_a, "g"_a, "n_jobs"_a);
+  m.def("combine", &py_combine, "coefficients"_a, "g"_a, "s"_a, "y"_a, "slots"_a, "out"_a, "n_jobs"_a,
+        "start"_a = nb::none(), "trial"_a = nb::none());
   m.def("dot", [](In1<double> x, In1<double> y, int n_jobs) {
     same_length(x.shape(0), {y.shape(0)});
     nb::gil_scoped_release released;
@@ -195,15 +217,10 @@ void bind_vectors(nb::module_& m) {
     nb::gil_scoped_release released;
     advance(x.data(), step, d.data(), x.shape(0), n_jobs, out.data());
   });
-  m.def("subtract_from", [](In1<double> x, Mut1<double> old, int n_jobs) {
-    same_length(x.shape(0), {old.shape(0)});
+  m.def("difference", [](In1<double> x, In1<double> old, Mut1<float> out, int n_jobs) {
+    same_length(x.shape(0), {old.shape(0), out.shape(0)});
     nb::gil_scoped_release released;
-    subtract_from(x.data(), x.shape(0), n_jobs, old.data());
-  });
-  m.def("copy", [](In1<double> x, Mut1<double> out, int n_jobs) {
-    same_length(x.shape(0), {out.shape(0)});
-    nb::gil_scoped_release released;
-    copy(x.data(), x.shape(0), n_jobs, out.data());
+    difference(x.data(), old.data(), x.shape(0), n_jobs, out.data());
   });
   m.def("gaussian",
         [](In1<double> w, In1<double> mean, In1<double> precision, Mut1<double> gradient, int n_jobs) {
@@ -254,13 +271,15 @@ void bind_training(nb::module_& m) {
   nb::class_<BoundProblem>(m, "ChainProblem")
       .def("use", &py_use, "name"_a, "gold"_a, "cost"_a.none(), "label_weights"_a.none(), "allowed"_a.none())
       .def("expect", &py_expect, "counts"_a)
+      .def("prepare", [](BoundProblem& b) { unlocked([&] { b.problem.prepare(); }); })
       .def("evaluate", &py_evaluate, "weights"_a, "gradient"_a, "per_sequence"_a.none())
+      .def("evaluate_penalised", &py_evaluate_penalised, "weights"_a, "gradient"_a, "mean"_a, "precision"_a)
       .def("value", &py_value, "weights"_a)
       .def_prop_ro("n_features", [](const BoundProblem& b) { return b.problem.n_features(); })
       .def_prop_ro("n_sequences", [](const BoundProblem& b) { return b.problem.n_sequences(); })
       .def_prop_ro("bytes", [](const BoundProblem& b) { return b.problem.bytes(); })
       .def_prop_ro("empirical",
-                   [](const BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
+                   [](BoundProblem& b) { return give(std::vector<double>(b.problem.empirical())); });
   m.def("count_features", &py_count_features, "tokens"_a, "n_attributes"_a, "on_edge"_a.none(), "gold"_a,
         "gold_ptr"_a.none(), "n_states"_a, "all_states"_a, "all_transitions"_a, "edge_bias"_a, "min_count"_a,
         "n_threads"_a = 1);

@@ -25,12 +25,13 @@ inline void prefetch_row(const double* row) {
 }
 
 // acc += rows of N vectors; returns the entries after them.
-template <class U, int N, bool Valued>
-[[gnu::always_inline]] inline void add_rows(const uint32_t*& ids, const double*& values, uint32_t n,
-                                            const double* field, typename U::V* acc) {
+template <class U, int N, bool Valued, class Row>
+[[gnu::always_inline]] inline void add_rows(const Row*& ids, const double*& values, uint32_t n,
+                                            const double* rows, typename U::V* acc) {
+  constexpr size_t kRow = N * U::kWidth;
   for (uint32_t k = 0; k < n; ++k) {
-    prefetch_row<N * U::kWidth>(field + 4 * static_cast<size_t>(ids[kRowsAhead]));
-    const double* row = field + 4 * static_cast<size_t>(*ids++);
+    prefetch_row<kRow>(rows + kRow * ids[kRowsAhead]);
+    const double* row = rows + kRow * *ids++;
     if constexpr (Valued) {
       const typename U::V value = U::splat(*values++);
       for (int v = 0; v < N; ++v) acc[v] += value * U::load(row + v * U::kWidth);
@@ -40,38 +41,40 @@ template <class U, int N, bool Valued>
   }
 }
 
-// The token's scalars: those of one label, which is usually that of all, are added up first.
+// The token's scalars.
 template <bool Valued, bool Wide>
 [[gnu::always_inline]] inline void add_scalars(const uint32_t* entries, int64_t& at, uint32_t n,
                                                const double* values, const double* scalars, double* node) {
-  if (n == 0) return;
-  uint32_t label = Entry<Wide>::label(entries, at);
-  double sum = 0;
   for (const int64_t end = at + n; at < end; ++at) {
     __builtin_prefetch(scalars + Entry<Wide>::feature(entries, at + kRowsAhead));
-    if (const uint32_t next = Entry<Wide>::label(entries, at); next != label) {
-      node[label] += sum;
-      label = next, sum = 0;
-    }
     const double weight = scalars[Entry<Wide>::feature(entries, at)];
-    sum += CANARY(SCORE, Valued ? values[at] * weight : weight);
+    node[Entry<Wide>::label(entries, at)] += CANARY(SCORE, Valued ? values[at] * weight : weight);
   }
-  node[label] += sum;
+}
+
+// The numbers of the rows of a class.
+template <class Row>
+const Row* row_ids(const BlockScores& b, int c) {
+  if constexpr (std::is_same_v<Row, uint32_t>)
+    return b.wide_rows[c];
+  else
+    return b.rows[c];
 }
 
 // Rows of class c are c + 1 units wide; all C classes of a token are added up in registers.
-template <class U, int C, bool Valued, bool Wide>
+template <class U, int C, bool Valued, bool Wide, class Row>
 void score(const BlockScores& b, const double* field, const double* scalars, double* node) {
-  const uint32_t* ids[C];
-  const double* values[C] = {};
-  for (int c = 0; c < C; ++c) ids[c] = b.rows[c], values[c] = b.row_values[c];
+  const Row* ids[C];
+  const double *values[C] = {}, *rows[C];
+  for (int c = 0; c < C; ++c)
+    ids[c] = row_ids<Row>(b, c), values[c] = b.row_values[c], rows[c] = field + b.rows_at[c];
   const uint32_t* token = b.order;
   int64_t at = 0;  // of the next scalar
   for (const uint32_t* run = b.runs; run < b.runs_end; run += C + 2)
     for (uint32_t i = 0; i < run[0]; ++i) {
       typename U::V acc[C * U::kPerUnit] = {};
       const auto add = [&]<int... c>(std::integer_sequence<int, c...>) {
-        (add_rows<U, (c + 1) * U::kPerUnit, Valued>(ids[c], values[c], run[1 + c], field, acc), ...);
+        (add_rows<U, (c + 1) * U::kPerUnit, Valued>(ids[c], values[c], run[1 + c], rows[c], acc), ...);
       };
       add(std::make_integer_sequence<int, C>{});
       double* out = node + static_cast<size_t>(*token++) * b.P;
@@ -81,7 +84,7 @@ void score(const BlockScores& b, const double* field, const double* scalars, dou
 }
 
 // As many classes as there are, of any width: rows are added to the node in memory.
-template <bool Valued, bool Wide>
+template <bool Valued, bool Wide, class Row>
 void score_any(const BlockScores& b, const double* field, const double* scalars, double* node) {
   int64_t row_at[kMostClasses] = {}, at = 0;
   const uint32_t* token = b.order;
@@ -91,7 +94,8 @@ void score_any(const BlockScores& b, const double* field, const double* scalars,
       std::fill_n(out, b.P, 0.0);
       for (int c = 0; c < b.n_classes; ++c)
         for (const int64_t end = row_at[c] + run[1 + c]; row_at[c] < end; ++row_at[c]) {
-          const double* row = field + 4 * static_cast<size_t>(b.rows[c][row_at[c]]);
+          const double* row =
+              field + b.rows_at[c] + static_cast<size_t>(row_ids<Row>(b, c)[row_at[c]]) * b.widths[c];
           const Vec value = splat(Valued ? b.row_values[c][row_at[c]] : 1.0);
           for (int y = 0; y < b.widths[c]; y += kWidth)
             store(out + y, load(out + y) + CANARY(SCORE, value * load(row + y)));
@@ -140,39 +144,61 @@ inline bool of_width(int n_vectors, const Body& body) {
   }
 }
 
+// The columns of a block one after the other, with their lists.
+template <bool Valued, class Token>
+struct Lists {
+  const Token* tokens;
+  const double* values;
+  const uint32_t *to, *lengths;
+
+  // sum(length, to) for the next n columns.
+  template <class Sum>
+  [[gnu::always_inline]] void each(uint32_t n, const Sum& sum) {
+    while (n > 0) {
+      const uint32_t many = *lengths++, length = *lengths++;
+      n -= many;
+      for (uint32_t k = 0; k < many; ++k) {
+        sum(length, *to++);
+        tokens += length;
+        if constexpr (Valued) values += length;
+      }
+    }
+  }
+};
+
+// A column's sums of a few labels.
+template <bool Valued, class Token>
+[[gnu::always_inline]] inline void sum_labels(const Lists<Valued, Token>& lists, uint32_t length,
+                                              const uint16_t* labels, uint16_t n_labels, const double* node,
+                                              size_t P, double* out) {
+  for (uint16_t j = 0; j < n_labels; ++j) {
+    const double* const at = node + labels[j];
+    double total = 0;
+    for (uint32_t k = 0; k < length; ++k) total += (Valued ? lists.values[k] : 1.0) * at[lists.tokens[k] * P];
+    out[j] = CANARY(SCATTER, total);
+  }
+}
+
 template <class U, bool Valued, class Token>
 void gather(const BlockColumns& b, const Token* tokens, const double* node, double* sums) {
-  const uint32_t *to = b.to, *length = b.length;
-  const double* values = b.values;
-  const auto each = [&](uint32_t n_columns, const auto& sum) {
-    for (uint32_t k = 0; k < n_columns; ++k, ++to, ++length) {
-      sum(sums + *to);
-      tokens += *length;
-      if constexpr (Valued) values += *length;
-    }
-  };
+  Lists<Valued, Token> lists{tokens, b.values, b.to, b.lengths};
+  const size_t P = static_cast<size_t>(b.P);
   for (int c = 0; c < b.n_classes; ++c) {
     const int n_vectors = b.widths[c] / U::kWidth;
     const bool done = of_width<kRegisters>(n_vectors, [&](auto width) {
-      each(b.n_columns[c], [&](double* out) {
-        sum_rows<U, decltype(width)::value, Valued>(tokens, values, *length, node, b.P, out);
+      lists.each(b.n_columns[c], [&](uint32_t length, uint32_t to) {
+        sum_rows<U, decltype(width)::value, Valued>(lists.tokens, lists.values, length, node, P, sums + to);
       });
     });
     if (!done)
-      each(b.n_columns[c], [&](double* out) {
-        sum_wide_rows<U, kRegisters, Valued>(tokens, values, *length, node, b.P, n_vectors, out);
+      lists.each(b.n_columns[c], [&](uint32_t length, uint32_t to) {
+        sum_wide_rows<U, kRegisters, Valued>(lists.tokens, lists.values, length, node, P, n_vectors,
+                                             sums + to);
       });
   }
   const uint16_t *n_labels = b.n_labels, *labels = b.labels;
-  each(b.n_scalars, [&](double* out) {
-    for (uint16_t j = 0; j < *n_labels; ++j) {
-      double total = 0;
-      for (uint32_t k = 0; k < *length; ++k) {
-        const double p = node[static_cast<size_t>(tokens[k]) * b.P + labels[j]];
-        total += Valued ? values[k] * p : p;
-      }
-      out[j] = CANARY(SCATTER, total);
-    }
+  lists.each(b.n_scalars, [&](uint32_t length, uint32_t to) {
+    sum_labels(lists, length, labels, *n_labels, node, P, sums + to);
     labels += *n_labels++;
   });
 }
@@ -225,16 +251,25 @@ void add_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, doubl
 }
 
 void score_block(const BlockScores& b, const double* field, const double* scalars, double* node) {
-  with_flags(b.valued, b.wide, [&](auto valued, auto wide) {
+  const auto run = [&](auto valued, auto wide, auto row) {
     constexpr bool kValued = decltype(valued)::value, kWide = decltype(wide)::value;
+    using Row = decltype(row);
     if (b.unit == 4 && b.n_classes == 1)
-      score<Unit4, 1, kValued, kWide>(b, field, scalars, node);
+      score<Unit4, 1, kValued, kWide, Row>(b, field, scalars, node);
     else if (b.unit == 4)
-      score<Unit4, 3, kValued, kWide>(b, field, scalars, node);
+      score<Unit4, 3, kValued, kWide, Row>(b, field, scalars, node);
     else if (b.P > 8 * kWholeClasses || !of_width<kWholeClasses>(b.n_classes, [&](auto classes) {
-               score<Unit8, decltype(classes)::value, kValued, kWide>(b, field, scalars, node);
+               score<Unit8, decltype(classes)::value, kValued, kWide, Row>(b, field, scalars, node);
              }))
-      score_any<kValued, kWide>(b, field, scalars, node);
+      score_any<kValued, kWide, Row>(b, field, scalars, node);
+  };
+  with_flags(b.valued, b.wide, [&](auto valued, auto wide) {
+    if constexpr (decltype(wide)::value)
+      run(valued, wide, uint32_t{});
+    else if (b.has_wide_rows)
+      run(valued, wide, uint32_t{});
+    else
+      run(valued, wide, uint16_t{});
   });
 }
 

@@ -7,47 +7,59 @@
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 
-namespace {
-
-// Inner products of R vectors with one: it is loaded once, and R pairs of accumulators hide the latency.
-template <int R>
-void dots(const double* const* xs, const double* y, size_t n, double* out) {
-  Vec even[R] = {}, odd[R] = {};
+double dot(const double* x, const double* y, size_t n) {
+  Vec even = {}, odd = {};
   size_t i = 0;
   for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
-    const Vec y0 = loadu(y + i), y1 = loadu(y + i + kWidth);
-    for (int r = 0; r < R; ++r) {
-      even[r] += loadu(xs[r] + i) * y0;
-      odd[r] += loadu(xs[r] + i + kWidth) * y1;
-    }
+    even += loadu(x + i) * loadu(y + i);
+    odd += loadu(x + i + kWidth) * loadu(y + i + kWidth);
   }
-  for (int r = 0; r < R; ++r) {
-    out[r] = CANARY_ELSEWHERE(THREADS, sum(even[r] + odd[r]));
-    for (size_t k = i; k < n; ++k) out[r] += xs[r][k] * y[k];
-  }
+  double total = CANARY_ELSEWHERE(THREADS, sum(even + odd));
+  for (; i < n; ++i) total += x[i] * y[i];
+  return total;
 }
 
-}  // namespace
-
-double dot(const double* x, const double* y, size_t n) {
-  double out;
-  dots<1>(&x, y, n, &out);
-  return out;
-}
-
-void three_dots(const double* const* xs, const double* y, size_t n, double* out) { dots<3>(xs, y, n, out); }
-
-// out = sum of c[j] xs[j]; out may be one of the xs.
-void combine(const double* const* xs, const double* c, int m, size_t n, double* out) {
+// Every number that is loaded takes part in three products, or in four.
+void pair_products(const double* g, const float* s, const float* y, const float* const* columns, size_t n,
+                   double* out) {
+  Vec with_g[kColumnsAtOnce] = {}, with_s[kColumnsAtOnce] = {}, with_y[kColumnsAtOnce] = {};
   size_t i = 0;
   for (; i + kWidth <= n; i += kWidth) {
-    Vec total = splat(c[0]) * loadu(xs[0] + i);
-    for (int j = 1; j < m; ++j) total += splat(c[j]) * loadu(xs[j] + i);
-    storeu(out + i, total);
+    const Vec g_i = loadu(g + i), s_i = widened(s + i), y_i = widened(y + i);
+    for (int j = 0; j < kColumnsAtOnce; ++j) {
+      const Vec column = widened(columns[j] + i);
+      with_g[j] += g_i * column;
+      with_s[j] += s_i * column;
+      with_y[j] += y_i * column;
+    }
+  }
+  for (int j = 0; j < kColumnsAtOnce; ++j) {
+    double* const found = out + 3 * j;
+    found[0] = CANARY_ELSEWHERE(THREADS, sum(with_g[j])), found[1] = sum(with_s[j]),
+    found[2] = sum(with_y[j]);
+    for (size_t k = i; k < n; ++k) {
+      const double column = columns[j][k];
+      found[0] += g[k] * column, found[1] += s[k] * column, found[2] += y[k] * column;
+    }
+  }
+}
+
+// out = c[0] g + sum of c[1 + j] xs[j]
+void combine(const double* g, const float* const* xs, const double* c, int m, size_t n, double* out) {
+  constexpr int kVectors = 4;  // side by side, so that additions do not wait for one another
+  size_t i = 0;
+  for (; i + kVectors * kWidth <= n; i += kVectors * kWidth) {
+    Vec total[kVectors];
+    for (int v = 0; v < kVectors; ++v) total[v] = splat(c[0]) * loadu(g + i + v * kWidth);
+    for (int j = 0; j < m; ++j) {
+      const Vec factor = splat(c[1 + j]);
+      for (int v = 0; v < kVectors; ++v) total[v] += factor * widened(xs[j] + i + v * kWidth);
+    }
+    for (int v = 0; v < kVectors; ++v) storeu(out + i + v * kWidth, total[v]);
   }
   for (; i < n; ++i) {
-    double total = c[0] * xs[0][i];
-    for (int j = 1; j < m; ++j) total += c[j] * xs[j][i];
+    double total = c[0] * g[i];
+    for (int j = 0; j < m; ++j) total += c[1 + j] * xs[j][i];
     out[i] = total;
   }
 }

@@ -135,6 +135,8 @@ class Training:
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
         index = design.index
         del design, data
+        release_memory()
+        problem.prepare()
         self._announce(rules, encoder, index, size)
         run = self.optimiser.start(problem, start)
         del start  # the run has a copy

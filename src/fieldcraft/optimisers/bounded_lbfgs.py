@@ -114,7 +114,7 @@ class BoundedLBFGSRun(QuasiNewtonRun):
         self.towards[held] = -size * spread * self.gradient[held]
 
     def _trial(self, step: float) -> float:
-        origin, _ = self.history.origin()
+        origin, _ = self.origin()
         _core.advance(origin, step, self.towards, self.weights, self.problem.n_jobs)
         np.clip(self.weights, self.lower, self.upper, out=self.weights)
         return self.evaluate(self.weights, self.gradient)
@@ -123,7 +123,7 @@ class BoundedLBFGSRun(QuasiNewtonRun):
         """Lower as predicted; or equal within rounding, where the projected gradient decides."""
         if not math.isfinite(value):
             return False
-        origin, gradient = self.history.origin()
+        origin, gradient = self.origin()
         gain = self.dot(gradient, self.weights) - self.dot(gradient, origin)
         if value < self.value and value <= self.value + SUFFICIENT * gain:
             return True

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft import _core
 from fieldcraft.optimisers.history import Floats, History
 
 
@@ -28,29 +27,30 @@ class DividedHistory(History):
     def __init__(self, memory: int, n: int, n_jobs: int, ranks: Any) -> None:
         self._ranks, self._part = ranks, ranks.part_of(n)
         super().__init__(memory, self._part.stop - self._part.start, n_jobs)
-        self._origin = np.empty(n), np.empty(n)  # weights and gradient that a step leaves
 
-    def _keep(self, weights: Floats, gradient: Floats) -> None:
-        for kept, vector in zip(self._origin, (weights, gradient)):
-            _core.copy(vector, kept, self.n_jobs)
+    def add(self, before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> None:
+        part = self._part
+        super().add((before[0][part], before[1][part]), (after[0][part], after[1][part]))
 
-    def origin(self) -> tuple[Floats, Floats]:
-        return self._origin
-
-    def close(self, weights: Floats, gradient: Floats) -> None:
-        part, k = self._part, self._open
-        np.subtract(weights[part], self._origin[0][part], out=self.s[k])
-        np.subtract(gradient[part], self._origin[1][part], out=self.y[k])
-        self.order.append(k)
-
-    def _products(self, m: int, k: int, gradient: Floats) -> Any:
-        found = np.array(super()._products(m, k, gradient[self._part]))
+    def _products(self, slots: list[int], gradient: Floats) -> Any:
+        found = np.array(super()._products(slots, gradient[self._part]))
         self._ranks(0.0, found.reshape(-1))
         return found
 
-    def _combine(self, used: Floats, gradient: Floats, m: int, out: Floats) -> None:
-        super()._combine(used, gradient[self._part], m, out[self._part])
+    def _combine(
+        self,
+        used: Floats,
+        gradient: Floats,
+        slots: list[int],
+        out: Floats,
+        start: Floats | None,
+        trial: Floats | None,
+    ) -> float:
+        super()._combine(used, gradient[self._part], slots, out[self._part], None, None)
         self._ranks.join(out)
+        if start is not None and trial is not None:
+            np.add(start, out, out=trial)
+        return self._dot(gradient, out)
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """That of the whole, on rank 0; all ranks must ask for it."""

@@ -76,6 +76,7 @@ class EMRun(Run):
         done = 0
         while done < self.settings.steps and inner.step():
             done += 1
+        self.weights, self.gradient = inner.weights, inner.gradient  # a search exchanges them with others
         self.evaluations += inner.evaluations
         if done:
             self.value = self.evaluate(self.weights, self.gradient)

@@ -5,10 +5,14 @@ products of g, s and y, so it runs on a table of them; the vectors are read twic
 for the products with the newest pair and the gradient, once to combine them into the direction.
 
     d = -H g = -(sum of coefficients * (g, s_0 .. s_{m-1}, y_0 .. y_{m-1}))
+
+Pairs are kept in 32 bits, which halves what is read; they are differences, so nothing cancels any more.
+Products and directions have 64 bits, and H is exactly that of the pairs as they are kept.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,66 +28,66 @@ class History:
     """The last ``memory`` pairs in slots, with their table of inner products."""
 
     def __init__(self, memory: int, n: int, n_jobs: int) -> None:
-        self.s = np.zeros((memory, n))  # [m, n] steps, by slot
-        self.y = np.zeros((memory, n))  # [m, n] gradient changes, by slot
+        self.s = np.zeros((memory, n), np.float32)  # [m, n] steps, by slot
+        self.y = np.zeros((memory, n), np.float32)  # [m, n] gradient changes, by slot
         self.products = np.zeros((2 * memory, 2 * memory))  # of all s, then all y
         self.order: list[int] = []  # live slots, oldest first
         self.n_jobs = n_jobs
         self.memory = memory
-        self._open = 0  # slot of the point that a step began from
 
-    def open(self, weights: Floats, gradient: Floats) -> None:
-        """Keep the point that a step leaves, in a free slot or that of the oldest pair."""
+    def add(self, before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> None:
+        """The newest pair, from weights and gradient before and after a step; the oldest makes room."""
         free = [k for k in range(self.memory) if k not in self.order]
-        self._open = free[0] if free else self.order.pop(0)
-        self._keep(weights, gradient)
-
-    def _keep(self, weights: Floats, gradient: Floats) -> None:
-        _core.copy(weights, self.s[self._open], self.n_jobs)
-        _core.copy(gradient, self.y[self._open], self.n_jobs)
-
-    def origin(self) -> tuple[Floats, Floats]:
-        """Weights and gradient kept by ``open``."""
-        return self.s[self._open], self.y[self._open]
-
-    def close(self, weights: Floats, gradient: Floats) -> None:
-        """The step ended here: what was kept becomes the newest pair (s, y)."""
-        _core.subtract_from(weights, self.s[self._open], self.n_jobs)
-        _core.subtract_from(gradient, self.y[self._open], self.n_jobs)
-        self.order.append(self._open)
+        slot = free[0] if free else self.order.pop(0)
+        for rows, old, new in zip((self.s, self.y), before, after, strict=True):
+            _core.difference(new, old, rows[slot], self.n_jobs)
+        self.order.append(slot)
 
     def clear(self) -> None:
         """Forget everything: the next direction is steepest descent."""
         self.order = []
 
-    def direction(self, gradient: Floats, out: Floats) -> None:
-        """-H g into ``out``. A newest pair without positive curvature is forgotten."""
-        if self.order:
-            m, k = max(self.order) + 1, self.order[-1]
-            found = self._products(m, k, gradient)
-            slots = [*range(m), *range(self.memory, self.memory + m)]
-            with_g, with_s, with_y = found
-            self.products[k, slots] = self.products[slots, k] = with_s
-            self.products[self.memory + k, slots] = self.products[slots, self.memory + k] = with_y
-            if self.products[k, self.memory + k] > 1e-300:
-                g_dot = np.zeros(2 * self.memory)
-                g_dot[slots] = with_g
-                c = self._two_loops(g_dot)
-                used = -np.concatenate([c[:1], c[1:][slots]])
-                self._combine(used, gradient, m, out)
-                return
+    def direction(
+        self, gradient: Floats, out: Floats, start: Floats | None = None, trial: Floats | None = None
+    ) -> float:
+        """-H g into ``out``, and ``start`` + out into ``trial``; returns the slope along it, <g, out>.
+
+        A newest pair without positive curvature, or too large for 32 bits, is forgotten.
+        """
+        while self.order:
+            slots, newest = self.order, self.order[-1]
+            at = [*slots, *(self.memory + k for k in slots)]
+            with_g, with_s, with_y = self._products(slots, gradient)
+            if math.isfinite(np.sum(with_s) + np.sum(with_y)):
+                self.products[newest, at] = self.products[at, newest] = with_s
+                self.products[self.memory + newest, at] = self.products[at, self.memory + newest] = with_y
+                if self.products[newest, self.memory + newest] > 1e-300:
+                    g_dot = np.zeros(2 * self.memory)
+                    g_dot[at] = with_g
+                    c = self._two_loops(g_dot)
+                    used = -np.concatenate([c[:1], c[1:][at]])
+                    return self._combine(used, gradient, slots, out, start, trial)
             self.order.pop()
-            self.direction(gradient, out)
-            return
         np.negative(gradient, out=out)
+        if start is not None and trial is not None:
+            np.add(start, out, out=trial)
+        return float(_core.dot(gradient, out, self.n_jobs))
 
-    def _products(self, m: int, k: int, gradient: Floats) -> Any:
-        """[3, 2 m] of the gradient, of s_k and of y_k with the first m of s and of y."""
-        return _core.history_products(self.s, self.y, m, k, gradient, self.n_jobs)
+    def _products(self, slots: list[int], gradient: Floats) -> Any:
+        """[3, 2 slots] of the gradient and of the newest s and y with the s and y of these slots."""
+        return _core.history_products(self.s, self.y, slots, gradient, self.n_jobs)
 
-    def _combine(self, used: Floats, gradient: Floats, m: int, out: Floats) -> None:
-        """The sum of the gradient and the first m of s and of y, times their coefficients, into ``out``."""
-        _core.combine(used, gradient, self.s, self.y, m, out, self.n_jobs)
+    def _combine(
+        self,
+        used: Floats,
+        gradient: Floats,
+        slots: list[int],
+        out: Floats,
+        start: Floats | None,
+        trial: Floats | None,
+    ) -> float:
+        """The gradient and the s and y of these slots, times ``used``, into ``out``; see ``direction``."""
+        return float(_core.combine(used, gradient, self.s, self.y, slots, out, self.n_jobs, start, trial))
 
     def direction_within(
         self, gradient: Floats, free: NDArray[np.bool_], out: Floats, metric: Floats | None = None
@@ -100,7 +104,7 @@ class History:
         used: list[tuple[Floats, Floats, float, float]] = []  # s, y, curvature, coefficient
         size = 1.0
         for k in reversed(self.order):
-            s, y = cut(self.s[k]), cut(self.y[k])
+            s, y = cut(self.s[k]).astype(np.float64), cut(self.y[k]).astype(np.float64)
             curvature = self._dot(s, y)
             if curvature <= 1e-12 * self._dot(s, s):
                 continue
@@ -153,7 +157,7 @@ class History:
         self.products[:] = state["history_products"]
 
 
-def _cutter(free: NDArray[np.bool_]) -> Callable[[Floats], Floats]:
+def _cutter(free: NDArray[np.bool_]) -> Callable[[NDArray[Any]], NDArray[Any]]:
     """What takes the free entries of a vector; the vector itself where all are free."""
     where = np.flatnonzero(free)
     return (lambda vector: vector) if len(where) == len(free) else (lambda vector: vector.take(where))

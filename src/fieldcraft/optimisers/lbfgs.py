@@ -41,6 +41,8 @@ class LBFGS(QuasiNewton):
 class LBFGSRun(QuasiNewtonRun):
     """L-BFGS under way; ``weights`` are the variables u."""
 
+    _ready = False  # are the weights those of a step of 1
+
     def __init__(self, settings: LBFGS, problem: Gradient, start: Floats) -> None:
         self.scales = problem.scales()
         super().__init__(settings, problem, start if self.scales is None else start * self.scales)
@@ -60,14 +62,15 @@ class LBFGSRun(QuasiNewtonRun):
         return self.weights if self.scales is None else self.weights / self.scales
 
     def search(self) -> bool:
-        self.history.direction(self.gradient, self.towards)
-        slope = self.dot(self.gradient, self.towards)
+        trial, _ = self._other
+        slope = self.history.direction(self.gradient, self.towards, self.weights, trial)
         if not slope < 0.0:
             self.history.clear()
             return False
         first = 1.0 if self.history.order else 1.0 / math.sqrt(-slope)
         start = Point(0.0, self.value, slope)
         self.leave()
+        self._ready = True  # the direction was added already: a step of 1
         found = wolfe_step(self._at, start, first, self.settings.max_trials)
         if found is None:
             self.go_back()
@@ -76,7 +79,9 @@ class LBFGSRun(QuasiNewtonRun):
         return True
 
     def _at(self, step: float) -> tuple[float, float]:
-        origin, _ = self.history.origin()
-        _core.advance(origin, step, self.towards, self.weights, self.problem.n_jobs)
+        if not (self._ready and step == 1.0):
+            origin, _ = self.origin()
+            _core.advance(origin, step, self.towards, self.weights, self.problem.n_jobs)
+        self._ready = False
         value = self.evaluate(self.weights, self.gradient)
         return value, self.dot(self.gradient, self.towards)

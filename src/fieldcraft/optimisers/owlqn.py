@@ -89,7 +89,7 @@ class OWLQNRun(QuasiNewtonRun):
         below = 1.0 if self.history.order else short  # curvatures of another loss are no guide: try it once
         before, start = self.objective(), self.dot(self._pseudo, self.weights)
         self.leave()
-        origin, _ = self.history.origin()
+        origin, _ = self.origin()
         for _ in range(self.settings.max_trials):
             _core.orthant_step(origin, self._pseudo, step, self.towards, self.weights, jobs)
             value = self.evaluate(self.weights, self.gradient)

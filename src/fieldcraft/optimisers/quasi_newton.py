@@ -44,6 +44,7 @@ class QuasiNewtonRun(Run):
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         super().__init__(settings, problem, start)
         self.towards = np.empty_like(self.weights)  # the search direction
+        self._other = np.empty_like(self.weights), np.empty_like(self.weights)  # scratch between searches
         self.history = History(settings.memory, problem.n_variables, problem.n_jobs)
 
     def remembers(self) -> bool:
@@ -51,17 +52,24 @@ class QuasiNewtonRun(Run):
 
     def leave(self) -> None:
         """A line search begins: weights and gradient become scratch for its trials."""
-        self.history.open(self.weights, self.gradient)
+        self._exchange()
+
+    def origin(self) -> tuple[Floats, Floats]:
+        """Weights and gradient where the line search began."""
+        return self._other
+
+    def _exchange(self) -> None:
+        here = self.weights, self.gradient
+        (self.weights, self.gradient), self._other = self._other, here
 
     def accept(self, value: float) -> None:
         """The last trial becomes the current point."""
-        self.history.close(self.weights, self.gradient)
+        self.history.add(self._other, (self.weights, self.gradient))
         self.value = value
 
     def go_back(self) -> None:
         """No trial was good: return to where the search began, and forget the memory."""
-        weights, gradient = self.history.origin()
-        self.weights[:], self.gradient[:] = weights, gradient
+        self._exchange()
         self.history.clear()
 
     def state(self) -> State:

@@ -45,6 +45,17 @@ class NativeChain(Penalised):
     def loss(self, weights: Floats, gradient: Floats) -> float:
         return float(self._native.evaluate(weights, gradient, None))
 
+    def prepare(self) -> None:
+        if not self.by_sequence:
+            self._native.prepare()
+
+    def quadratic_loss(self, weights: Floats, gradient: Floats) -> float:
+        if self._quadratic is None or self._reduce is not None:
+            return super().quadratic_loss(weights, gradient)
+        loss, penalty = self._native.evaluate_penalised(weights, gradient, *self._quadratic)
+        self.refuse_overflow(loss, weights)
+        return float(loss + penalty)
+
     def value(self, weights: Floats) -> float:
         if not self.by_sequence or self.ranks is not None:
             return super().value(weights)

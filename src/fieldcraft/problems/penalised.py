@@ -112,11 +112,12 @@ class Penalised:
         losses = self.losses(weights)
         return self.objective.overflow(int(np.argmax(np.where(np.isfinite(losses), losses, np.inf))))
 
+    def prepare(self) -> None:
+        """Allocate what evaluations need; after the design, which is no longer needed, was freed."""
+
     def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
         """f(w); the gradient is written into ``gradient``."""
-        value = self.reduced_loss(weights, gradient)
-        if self._quadratic is not None:
-            value += _core.gaussian(weights, *self._quadratic, gradient, self.n_jobs)
+        value = self.quadratic_loss(weights, gradient)
         if self._smooth is not None:
             value += self._smooth(weights, gradient)
         if self.mask is not None:
@@ -126,6 +127,13 @@ class Penalised:
     def value(self, weights: Floats) -> float:
         """f(w) alone, which is cheaper where the problem can compute it by itself."""
         return self.value_and_gradient(weights, np.empty_like(weights))
+
+    def quadratic_loss(self, weights: Floats, gradient: Floats) -> float:
+        """``reduced_loss`` and the quadratic penalty."""
+        value = self.reduced_loss(weights, gradient)
+        if self._quadratic is not None:
+            value += _core.gaussian(weights, *self._quadratic, gradient, self.n_jobs)
+        return value
 
     def reduced_loss(self, weights: Floats, gradient: Floats) -> float:
         """``loss`` over all processes; an error where the first one is not finite."""

@@ -66,6 +66,24 @@ def test_a_sequence_longer_than_sixteen_bits_count(*, edges: bool) -> None:
     agree(fused(design, 3, weights), expected, rel=1e-9, abs=1e-7)
 
 
+@pytest.mark.parametrize("values", [False, True])
+def test_more_rows_of_one_width_than_sixteen_bits_count(*, values: bool) -> None:
+    rng = np.random.default_rng(8)
+    names = np.concatenate([rng.permutation(75_000) for _ in range(3)]).reshape(-1, 30, 10)
+    X: list[Any] = [[[f"n{i}" for i in token] for token in tokens] for tokens in names.tolist()]
+    if values:
+        X = [[dict.fromkeys(token, 0.5) for token in tokens] for tokens in X]
+    y = [[f"L{k:03d}" for k in row] for row in rng.integers(3, size=(len(X), 30)).tolist()]
+    design = design_of(X, y, 3)
+    _, seen = np.unique(design.index.attribute, return_counts=True)
+    assert np.sum(seen > 1) > 66_000
+    weights, along = rng.normal(size=(2, len(design.index)))
+    problem, gradient = _problem(design, 3, None, by_sequence=True), np.empty(len(weights))
+    assert problem.evaluate(weights, gradient, None) == pytest.approx(problem.value(weights), rel=1e-12)
+    rise = (problem.value(weights + 1e-4 * along) - problem.value(weights - 1e-4 * along)) / 2e-4
+    assert gradient @ along == pytest.approx(rise, rel=1e-6)  # the error of the quotient
+
+
 def test_threads_share_many_blocks_to_the_last_bit() -> None:
     rng = np.random.default_rng(4)
     X, y = draw_large(rng, 5, rng.integers(0, 60, size=1500), n_names=3000, per_token=4)
@@ -112,6 +130,29 @@ def test_values_without_a_gradient(*, edges: bool) -> None:
     value = problem.value(weights)
     assert value == pytest.approx(problem.evaluate(weights, gradient, None), rel=1e-12)
     assert value > expected.value
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_the_penalty_of_an_evaluation(*, each: bool) -> None:
+    """It is the same as the loss and the penalty one after the other."""
+    rng = np.random.default_rng(9)
+    X, y = draw_large(rng, 5, rng.integers(1, 30, size=400), n_names=3000, per_token=4)
+    design = design_of(X, y, 5)
+    n = len(design.index)
+    weights, mean = rng.normal(size=(2, n))
+    precision = rng.uniform(0.5, 2.0, size=n)
+    if not each:
+        mean, precision = mean[:1], precision[:1]
+    expected = np.empty(n)
+    problem = _problem(design, 5, None, by_sequence=False)
+    value = problem.evaluate(weights, expected, None)
+    penalty = _core.gaussian(weights, mean, precision, expected, 1)
+    gradient = np.empty(n)
+    loss, found = problem.evaluate_penalised(weights, gradient, mean, precision)
+    assert (loss, found) == (value, pytest.approx(penalty, rel=1e-13))
+    assert np.array_equal(gradient, expected)
+    with pytest.raises(ValueError, match="one number or one per weight"):
+        problem.evaluate_penalised(weights, gradient, np.zeros(n - 1), precision)
 
 
 def test_a_problem_for_evaluations_has_no_values_alone() -> None:

@@ -28,14 +28,18 @@ def dense_direction(pairs: list[Pair], gradient: Floats) -> Floats:
 
 def curved_pair(rng: np.random.Generator, n: int) -> Pair:
     s = rng.normal(size=n)
-    return s, s * rng.uniform(0.5, 4.0, size=n) + 0.1 * rng.normal(size=n)
+    return short(s), short(s * rng.uniform(0.5, 4.0, size=n) + 0.1 * rng.normal(size=n))
+
+
+def short(x: Floats) -> Floats:
+    """What is left of x in 32 bits, as pairs are kept."""
+    return x.astype(np.float32).astype(np.float64)
 
 
 def push(history: History, pair: Pair) -> None:
     s, y = pair
     zero = np.zeros(len(s))
-    history.open(zero, zero)
-    history.close(s, y)
+    history.add((zero, zero), (s, y))
 
 
 def ask(history: History, gradient: Floats) -> Floats:
@@ -156,17 +160,44 @@ def two_loops(pairs: list[Pair], gradient: Floats) -> Floats:
     return -q
 
 
-def test_pairs_are_differences_from_the_origin() -> None:
+def test_pairs_are_differences() -> None:
     rng = np.random.default_rng(0)
     w, g, w_new, g_new = rng.normal(size=(4, 7))
     history = History(2, 7, 1)
-    history.open(w, g)
-    kept = history.origin()
-    same(kept[0], w, rel=0, abs=0)
-    same(kept[1], g, rel=0, abs=0)
-    history.close(w_new, g_new)
-    same(history.s[history.order[-1]], w_new - w, rel=0, abs=0)
-    same(history.y[history.order[-1]], g_new - g, rel=0, abs=0)
+    history.add((w, g), (w_new, g_new))
+    same(history.s[history.order[-1]], short(w_new - w), rel=0, abs=0)
+    same(history.y[history.order[-1]], short(g_new - g), rel=0, abs=0)
+
+
+@pytest.mark.parametrize("pushed", [0, 1, 3])
+@pytest.mark.parametrize("n", [1, 31, 5000])
+def test_slope_and_first_trial(pushed: int, n: int) -> None:
+    rng = np.random.default_rng(n)
+    history = History(3, n, 1)
+    for _ in range(pushed):
+        push(history, curved_pair(rng, n))
+        ask(history, rng.normal(size=n))
+    start, gradient = rng.normal(size=(2, n))
+    out, trial = np.empty(n), np.empty(n)
+    slope = history.direction(gradient, out, start, trial)
+    assert slope == pytest.approx(float(gradient @ out), rel=1e-11)
+    same(trial, start + out, rel=0, abs=0)
+    same(out, ask(history, gradient), rel=0, abs=0)
+
+
+@pytest.mark.parametrize("large", [1e39, 1e200])
+def test_a_pair_beyond_32_bits_is_dropped(large: float) -> None:
+    """It leaves the others as they were, also while its slot is free."""
+    rng = np.random.default_rng(2)
+    pairs = [curved_pair(rng, 6) for _ in range(2)]
+    history = History(3, 6, 1)
+    push(history, pairs[0])
+    ask(history, np.ones(6))
+    with np.errstate(over="ignore"):
+        push(history, (np.full(6, large), np.full(6, large)))
+    same(ask(history, np.ones(6)), dense_direction(pairs[:1], np.ones(6)), rel=1e-9)
+    push(history, pairs[1])
+    same(ask(history, np.ones(6)), dense_direction(pairs, np.ones(6)), rel=1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 5, 4096, 5000, 150_000])
@@ -196,6 +227,9 @@ def test_vector_work(n: int) -> None:
         side = np.where(w != 0, np.sign(w), -np.sign(pseudo))
         to = w + 0.3 * aligned
         same(out, np.where(np.sign(to) == side, to, 0.0), rel=1e-15, abs=0)
+        rounded = np.empty(n, np.float32)
+        _core.difference(w, g, rounded, n_jobs)
+        same(rounded, short(w - g), rel=0, abs=0)
         gradient = g.copy()
         value = _core.gaussian(w, d, above, gradient, n_jobs)
         assert value == pytest.approx(float((above * (w - d) ** 2).sum() / 2), rel=1e-12)
