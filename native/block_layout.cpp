@@ -39,8 +39,9 @@ BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const Enc
   for (int c = 0; c < field_.n_classes(); ++c)
     wide_rows_ = wide_rows_ || field_.first_of(c + 1) - field_.first_of(c) > 65536;
   cut(tokens);
+  n_threads = static_cast<int>(std::clamp<int64_t>(n_threads, 1, static_cast<int64_t>(blocks_.size()) + 1));
   {
-    std::vector<std::optional<BlockEncoder>> encoders(std::max(n_threads, 1));
+    std::vector<std::optional<BlockEncoder>> encoders(n_threads);
     for_each_task(n_threads, blocks_.size(), [&](size_t b, int thread) {
       if (!encoders[thread]) encoders[thread].emplace(field_, tokens, wide_, wide_rows_);
       encoders[thread]->encode(blocks_[b]);
@@ -114,7 +115,7 @@ void BlockLayout::place_sums(int n_threads) {
     throw std::length_error("the gradients of all blocks need more than 2^32 places");
   copies_.resize(copies_ptr_.back() + kCopiesAhead);
   std::fill(copies_.end() - kCopiesAhead, copies_.end(), 0);  // what is fetched ahead of the last
-  std::vector<Copied> copied(std::max(n_threads, 1));
+  std::vector<Copied> copied(n_threads);
   for_each_task(n_threads, blocks_.size(),
                 [&](size_t b, int thread) { place_copies(blocks_[b], begin[b], copied[thread]); });
 }

@@ -19,10 +19,17 @@ int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
 
 constexpr size_t kPieceColumns = 4096;  // handed to a thread at a time
 
+size_t n_pieces_of(size_t n) { return (n + kPieceColumns - 1) / kPieceColumns; }
+
+// How many threads have work there, and need memory.
+size_t n_lanes(int n_threads, size_t n) {
+  return std::clamp<size_t>(n_pieces_of(n), 1, static_cast<size_t>(std::max(n_threads, 1)));
+}
+
 // Calls work(begin, end, thread) for pieces of 0 .. n-1.
 template <class Work>
 void for_pieces(int n_threads, size_t n, const Work& work) {
-  for_each_task(n_threads, (n + kPieceColumns - 1) / kPieceColumns, [&](size_t piece, int thread) {
+  for_each_task(n_threads, n_pieces_of(n), [&](size_t piece, int thread) {
     work(piece * kPieceColumns, std::min(n, (piece + 1) * kPieceColumns), thread);
   });
 }
@@ -122,8 +129,8 @@ int FieldLayout::class_for(int n_labels, int last) const {
 
 FieldLayout::Sizes FieldLayout::measure(const FeatureColumns& f, const Groups& groups, int n_threads) {
   Sizes sizes(groups.size());
-  std::vector<std::vector<uint32_t>> mark(std::max(n_threads, 1));  // [threads, S]
-  std::vector<std::vector<uint32_t>> absent((groups.size() + kPieceColumns - 1) / kPieceColumns);
+  std::vector<std::vector<uint32_t>> mark(n_lanes(n_threads, groups.size()));  // [threads, S]
+  std::vector<std::vector<uint32_t>> absent(n_pieces_of(groups.size()));
   for_pieces(n_threads, groups.size(), [&](size_t begin, size_t end, int thread) {
     mark[thread].resize(S_, kNone);
     for (uint32_t g = static_cast<uint32_t>(begin); g < end; ++g) {
@@ -228,7 +235,7 @@ void FieldLayout::place_nodes(const FeatureColumns& f, const Groups& groups, int
   for_pieces(n_threads, groups.size(), [&](size_t begin, size_t end, int) {
     std::fill(places_.begin() + begin, places_.begin() + end, Place{kNoColumn, 0, 0, 0, 0});
   });
-  std::vector<Scratch> scratch(std::max(n_threads, 1));
+  std::vector<Scratch> scratch(n_lanes(n_threads, order.size()));
   for_pieces(n_threads, order.size(), [&](size_t begin, size_t end, int thread) {
     scratch[thread].slot_of.resize(S_);
     for (size_t column = begin; column < end; ++column)

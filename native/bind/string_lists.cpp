@@ -29,8 +29,9 @@ class NumberedStrings {
  public:
   // False: there is something else than Python's own lists of strings.
   bool read(PyObject* lists) {
-    const int n_threads = Crew::at_hand();
-    const Py_ssize_t n = list_size(lists), window = kLists * kBlocks * n_threads;
+    const Py_ssize_t n = list_size(lists);
+    const int n_threads = static_cast<int>(std::min<Py_ssize_t>(Crew::at_hand(), n / kLists + 1));
+    const Py_ssize_t window = kLists * kBlocks * n_threads;
     std::vector<PlainReader> readers(static_cast<size_t>(n_threads));
     for (Py_ssize_t first = 0; first < n; first += window) {
       if (list_size(lists) != n) return false;

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldcraft.features.numbered import numbered, spelled
+from fieldcraft import _core
+from fieldcraft.features.numbered import StringLists, digests, numbered, spelled
 
 
 class Name(str):
@@ -27,6 +28,44 @@ def test_numbers_follow_first_appearance(lists: list[list[str]]) -> None:
     assert [read.numbers[a:b].tolist() for a, b in zip(bounds, bounds[1:])] == expected
     assert (read.numbers.dtype, read.offsets.dtype) == (np.int32, np.int64)
     assert spelled(*read) == lists
+
+
+def test_threads_number_alike() -> None:
+    rng = np.random.default_rng(0)
+    texts = [f"{'é' * (i % 3)}{i}" for i in range(400)]
+    lists = [[texts[k] for k in rng.geometric(0.02, size=n) % 400] for n in rng.integers(0, 9, 5000)]
+    alone = numbered(lists)
+    assert alone is not None
+    for n in (2, 3, 16, 2**31 - 1):
+        with _core.Crew(n):
+            together = numbered(lists)
+            assert numbered([*lists, ["a", None]]) is None
+        assert together is not None
+        assert together.names == alone.names
+        assert np.array_equal(together.numbers, alone.numbers)
+        assert np.array_equal(together.offsets, alone.offsets)
+    assert spelled(*alone) == lists
+
+
+def test_lists_know_their_numbers() -> None:
+    lists = StringLists([["a", "b"], ["b"]])
+    assert lists == [["a", "b"], ["b"]]
+    assert numbered(lists) is lists.numbered
+    assert numbered(StringLists([["a", None]])) is None
+
+
+def test_digests_see_every_byte() -> None:
+    content = np.random.default_rng(0).integers(0, 256, 200_000, np.uint8)
+    expected = digests(content)
+    with _core.Crew(3):
+        assert np.array_equal(digests(content), expected)
+    assert np.array_equal(digests(content.view(np.uint64)), expected)
+    for at in (0, 31, 32, 65_535, 65_536, 199_999):
+        other = content.copy()
+        other[at] ^= 1
+        assert np.flatnonzero(digests(other) != expected).tolist() == [at // 65_536]
+    assert not np.array_equal(digests(content[:-1]), expected)
+    assert len(digests(content[:0])) == 0
 
 
 OTHERS: list[Any] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,22 @@ def test_the_penalty_of_an_evaluation(*, each: bool) -> None:
     assert np.array_equal(gradient, expected)
     with pytest.raises(ValueError, match="one number or one per weight"):
         problem.evaluate_penalised(weights, gradient, np.zeros(n - 1), precision)
+
+
+@pytest.mark.parametrize("edges", [False, True])
+@pytest.mark.parametrize("features", ["supported", "all"])
+def test_counts_of_the_index_are_the_empirical_part(*, features: str, edges: bool) -> None:
+    rng = np.random.default_rng(8)
+    X, y = draw(rng, 5, rng.integers(0, 12, size=200), edges=edges)
+    X[3][0] = [*X[3][0], X[3][0][0]] if X[3] else []  # an attribute twice
+    design = design_of(X, y, 5, features=features, edges=edges)
+    counts = design.gold_counts()
+    assert counts is not None
+    for by_sequence in (False, True):
+        assert np.array_equal(_problem(design, 5, None, by_sequence=by_sequence).empirical, counts)
+    assert replace(design, index=design.index.select(np.ones(len(counts), bool))).gold_counts() is None
+    valued = design_of(*draw(rng, 5, [4, 3], values=True), 5)
+    assert valued.gold_counts() is None
 
 
 def test_a_problem_for_evaluations_has_no_values_alone() -> None:
