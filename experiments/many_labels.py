@@ -116,12 +116,14 @@ def exact(corpus: Brown, *, iterations: int, peer: int) -> list[str]:
         n = sum(map(len, X))
         figures = f"{min(wall[1:]):.2f} | {min(used[1:]):.2f} | {memory:.2f}"
         rows.append(f"| {name} | {n:,} | {len(corpus.labels)} | {figures} |")
+        print(rows[-1], flush=True)
 
     part = first(corpus.train, peer)
     ours("fieldcraft, 2 threads", part, 2)
     ours("fieldcraft, 1 thread", part, 1)
     if peer:
         rows.append(crfsuite(part, corpus.labels, iterations))
+        print(rows[-1], flush=True)
     if len(part) < len(corpus.train):
         ours("fieldcraft, 2 threads", corpus.train, 2)
     return rows
