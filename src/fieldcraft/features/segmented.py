@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.features.column_reader import RowReader
-from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.encoded import Encoded, EncodedSegments
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.features.segment_table import Function, SegmentTable, Text
@@ -162,7 +162,7 @@ class SegmentFeatures:
             return encoded
         cells = self.table.encode(self._text(X, encoded.offsets), n_threads)
         shifted = (cells.attributes + self.starts[1]).astype(np.int32)
-        return encoded._replace(cells=cells._replace(attributes=shifted))
+        return EncodedSegments.of(encoded, cells._replace(attributes=shifted))
 
     def _reading(self, templates: list[Template]) -> Templates:
         """A set that reads the columns of tokens which are tuples in the order of the templates of tokens."""
