@@ -106,6 +106,8 @@ def exact(corpus: Brown, *, iterations: int, peer: int) -> list[str]:
 
     def ours(name: str, part: Sentences, n_jobs: int) -> None:
         X, y = split(part)
+        whole = len(part) == len(corpus.train)
+        labels = corpus.labels if whole and not peer else sorted({tag for tags in y for tag in tags})
         settings = {
             "optimiser": fc.LBFGS(max_iterations=iterations),
             "labels": corpus.labels,
@@ -115,13 +117,15 @@ def exact(corpus: Brown, *, iterations: int, peer: int) -> list[str]:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         n = sum(map(len, X))
         figures = f"{min(wall[1:]):.2f} | {min(used[1:]):.2f} | {memory:.2f}"
-        rows.append(f"| {name} | {n:,} | {len(corpus.labels)} | {figures} |")
+        rows.append(f"| {name} | {n:,} | {len(labels)} | {figures} |")
+        print(rows[-1], flush=True)
 
     part = first(corpus.train, peer)
     ours("fieldcraft, 2 threads", part, 2)
     ours("fieldcraft, 1 thread", part, 1)
     if peer:
         rows.append(crfsuite(part, corpus.labels, iterations))
+        print(rows[-1], flush=True)
     if len(part) < len(corpus.train):
         ours("fieldcraft, 2 threads", corpus.train, 2)
     return rows

@@ -201,7 +201,7 @@ def windows_of(encoder: Encoder) -> NDArray[np.int32]:
 
 def native_tokens(encoded: Encoded) -> Any:
     """The core's view of encoded tokens; it checks every offset and id."""
-    return _core.Tokens(*encoded[:4])
+    return _core.Tokens(*encoded)
 
 
 def native_columns(index: FeatureIndex) -> Any:

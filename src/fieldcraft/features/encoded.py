@@ -19,15 +19,19 @@ class Encoded(NamedTuple):
     token_ptr: NDArray[np.int64]  # [tokens + 1]
     attributes: NDArray[np.int32]  # [nnz]
     values: NDArray[np.float64] | None  # [nnz]
-    cells: Any = None  # the same of candidate segments, whose rows take the place of tokens; None without any
+
+    @property
+    def cells(self) -> Encoded | None:
+        """The attributes of candidate segments, which take the place of tokens; None without any."""
+        return None
 
     def take(self, sequences: NDArray[np.integer[Any]]) -> Encoded:
         """Some of the sequences, in the order of the argument."""
         tokens, offsets = gather(self.offsets, sequences)
         positions, token_ptr = gather(self.token_ptr, tokens)
         values = None if self.values is None else self.values[positions]
-        cells = None if self.cells is None else self.cells.take(sequences)
-        return Encoded(offsets, token_ptr, self.attributes[positions], values, cells)
+        made = Encoded(offsets, token_ptr, self.attributes[positions], values)
+        return made if self.cells is None else EncodedSegments.of(made, self.cells.take(sequences))
 
     def for_part(self, part: str) -> Encoded:
         """The attributes that features of this part look at."""
@@ -35,11 +39,28 @@ class Encoded(NamedTuple):
 
     def arrays(self) -> list[NDArray[Any] | None]:
         """All arrays, those of the cells last."""
-        return [*self[:4], *([] if self.cells is None else self.cells.arrays())]
+        return [*self, *([] if self.cells is None else self.cells.arrays())]
 
     def tokens_of(self, sequences: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """The positions of the tokens of some sequences."""
         return gather(self.offsets, sequences)[0]
+
+
+class EncodedSegments(Encoded):
+    """Attributes of tokens, and of candidate segments (``cells``)."""
+
+    @classmethod
+    def of(cls, tokens: Encoded, cells: Encoded) -> EncodedSegments:
+        """Both of the same sequences."""
+        made = cls(*tokens)
+        made._cells = cells
+        return made
+
+    @property
+    def cells(self) -> Encoded | None:
+        return self._cells
+
+    _cells: Encoded | None = None
 
 
 def gather(ptr: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

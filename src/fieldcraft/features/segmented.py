@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.features.column_reader import RowReader
-from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.encoded import Encoded, EncodedSegments
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.features.segment_table import Function, SegmentTable, Text
@@ -66,12 +66,17 @@ class SegmentFeatures:
         nearest = {t.name: Nearest(self.near[t.gazetteer], t.similarity) for t in whole if t.kind == "near"}
         self.table = SegmentTable(whole, longest, nearest, function)
         sides = [side.template for side in self.segment_templates.sides]
-        self.sides = TemplateFeatures(Templates(sides)) if sides else None
+        self.sides = TemplateFeatures(self._reading(sides)) if sides else None
         if (sides or self.segment_templates.columns) and tokens.kind == "free":
             raise InputError(
                 "templates of segments other than segment.length look at columns, and X holds features: pass "
                 "templates= too, or segment_features=function"
             )
+
+    @property
+    def parts(self) -> list[Any]:
+        """The encoders of tokens."""
+        return [self.tokens] if self.sides is None else [self.tokens, self.sides]
 
     # -- what every encoder has ---------------------------------------------------------------------
 
@@ -140,6 +145,7 @@ class SegmentFeatures:
         self, X: Any, offsets: NDArray[np.int64], end: NDArray[Any], length: NDArray[Any], n_threads: int
     ) -> None:
         """Add the attributes of the segments of the training data: their last tokens and lengths."""
+        self._refuse_strings(X)
         if self.sides is not None:
             self.sides.encode(X, grow=True, n_threads=n_threads)
         if self.table.templates:
@@ -147,6 +153,7 @@ class SegmentFeatures:
 
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> Encoded:
         """The attributes of tokens and of candidates; ``grow`` adds those of tokens alone."""
+        self._refuse_strings(X)
         encoded: Encoded = self.tokens.encode(X, grow=grow, n_threads=n_threads)
         if self.sides is not None:
             sides = self.sides.encode(X, grow=False, n_threads=n_threads)
@@ -155,23 +162,42 @@ class SegmentFeatures:
             return encoded
         cells = self.table.encode(self._text(X, encoded.offsets), n_threads)
         shifted = (cells.attributes + self.starts[1]).astype(np.int32)
-        return encoded._replace(cells=cells._replace(attributes=shifted))
+        return EncodedSegments.of(encoded, cells._replace(attributes=shifted))
+
+    def _reading(self, templates: list[Template]) -> Templates:
+        """A set that reads the columns of tokens which are tuples in the order of the templates of tokens."""
+        known = self.tokens.templates
+        if getattr(known, "positional", False):
+            raise InputError("templates of CRF++ and Wapiti name no columns; segments need templates that do")
+        named = Templates(templates).named_columns
+        declared = getattr(known, "declared_columns", None)
+        lacking = [name for name in named if declared is not None and name not in declared]
+        if lacking:
+            raise InputError(f"column {lacking[0]!r} is not declared; add it to the line 'columns …'")
+        columns = getattr(known, "columns", [])
+        return Templates(templates, columns=dict.fromkeys([*columns, *named]))
 
     def _text(self, X: Any, offsets: NDArray[np.int64]) -> Text:
         names = self.segment_templates.columns
         columns: dict[str, list[str]] = {}
         if names:
-            declared = self.tokens.templates
-            reader = RowReader(Templates([col(name) for name in names], columns=declared.declared_columns))
-            if declared.positional:
-                raise InputError(
-                    "templates of CRF++ and Wapiti name no columns; segments need templates that do"
-                )
-            if reader.templates.declared_columns is None:
-                reader.templates.declared_columns = tuple(declared.columns)
+            reader = RowReader(self._reading([col(name) for name in names]))
             for name, lists in zip(names, reader.read(X)):
                 columns[name] = [word for words in lists for word in words]
         return Text(X, columns, offsets)
+
+    def _refuse_strings(self, X: Any) -> None:
+        """InputError where tokens are plain strings, which have one column, and templates look at another."""
+        first = next((row for row in X if not hasattr(row, "columns") and len(row)), None)
+        if self.kind == "free" or not isinstance(first, (list, tuple)) or not isinstance(first[0], str):
+            return
+        sides = [] if self.sides is None else self.sides.templates.named_columns
+        names = dict.fromkeys([*self.tokens.templates.named_columns, *sides, *self.segment_templates.columns])
+        if len(names) > 1:
+            raise InputError(
+                f"tokens are plain strings, but the templates look at the columns {', '.join(names)}; give "
+                "each token as a tuple or a dict"
+            )
 
     # -- files --------------------------------------------------------------------------------------
 

@@ -141,8 +141,8 @@ class SeveralFeatures:
 
 
 def parts_of(encoder: Any) -> list[Any]:
-    """The encoders that stand side by side; any other encoder alone."""
-    return encoder.parts if isinstance(encoder, SeveralFeatures) else [encoder]
+    """The encoders that an encoder consists of; itself, if it is one."""
+    return list(getattr(encoder, "parts", [encoder]))
 
 
 def _under(start: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

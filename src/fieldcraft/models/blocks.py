@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
-from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.encoded import Encoded, EncodedSegments
 from fieldcraft.potentials import NativePotentials
 from fieldcraft.structures.structure import Structure
 
@@ -197,8 +197,8 @@ def part_of(encoded: Encoded, a: int, b: int) -> Encoded:
     token_ptr = encoded.token_ptr[offsets[0] : offsets[-1] + 1]
     kept = slice(int(token_ptr[0]), int(token_ptr[-1]))
     values = None if encoded.values is None else encoded.values[kept]
-    cells = None if encoded.cells is None else part_of(encoded.cells, a, b)
-    return Encoded(offsets - offsets[0], token_ptr - token_ptr[0], encoded.attributes[kept], values, cells)
+    made = Encoded(offsets - offsets[0], token_ptr - token_ptr[0], encoded.attributes[kept], values)
+    return made if encoded.cells is None else EncodedSegments.of(made, part_of(encoded.cells, a, b))
 
 
 def log_share(score: Any, log_z: Any) -> Any:

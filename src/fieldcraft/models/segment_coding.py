@@ -63,13 +63,13 @@ class SegmentCoding:
         longest = _resolve(max_length, types, lengths)
         made = cls(scheme, tuple(types), longest, ())
         classes = (
-            tuple(dict.fromkeys([*names, *made._spellable()]))
+            tuple(dict.fromkeys([*names, *made.spellable()]))
             if declared
-            else tuple(sorted({*names, *made._spellable()}))
+            else tuple(sorted({*names, *made.spellable()}))
         )
         return cls(scheme, tuple(types), longest, classes)
 
-    def _spellable(self) -> list[str]:
+    def spellable(self) -> list[str]:
         """The token labels that segmentations can have."""
         if self.scheme is None:
             return list(self.types)

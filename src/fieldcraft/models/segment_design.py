@@ -111,7 +111,7 @@ def _within(encoded: Encoded, low: int, high: int) -> Encoded:
     """The attributes low .. high - 1 of tokens, with their ids."""
     kept = (encoded.attributes >= low) & (encoded.attributes < high)
     if kept.all():
-        return encoded._replace(cells=None)
+        return Encoded(*encoded)
     ptr = np.concatenate([[0], np.cumsum(kept)])[encoded.token_ptr].astype(np.int64)
     values = None if encoded.values is None else encoded.values[kept]
     return Encoded(encoded.offsets, ptr, encoded.attributes[kept], values)

@@ -59,6 +59,10 @@ class SegmentTraining(Training):
                 f"segment_features is a {type(segment_features).__name__}; give a function of (sequence, "
                 "start, end)"
             )
+        if settings.decoding != "viterbi":
+            raise InputError(
+                f"decoding={settings.decoding!r}: labels chosen one by one form no segments; use 'viterbi'"
+            )
         if settings.states != "labels":
             raise InputError(f"states={settings.states!r}: the states of segments are given by their types")
         super().__init__(settings, lambda _: self.coding.structure, known)

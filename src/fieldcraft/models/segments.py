@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.corpus import Span
+from fieldcraft.corpus.schemes import SCHEMES
 from fieldcraft.errors import InputError
 from fieldcraft.models.blocks import Predictor
 from fieldcraft.models.inputs import encode
@@ -114,6 +115,8 @@ class SegmentCRF(SequenceModel):
     def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Voters | None = None) -> None:
         del classes
         coding: SegmentCoding = parameters.structure.coding  # type: ignore[attr-defined]
+        if getattr(parameters.encoder, "longest", None) != coding.structure.longest:
+            raise ValueError("the features of segments are of other lengths than the segments")
         if self.segment_features is not None:
             parameters.encoder.table.function = self.segment_features  # type: ignore[union-attr]
         super()._settle(parameters, coding.classes, voters)
@@ -130,7 +133,12 @@ class SegmentCRF(SequenceModel):
             raise ValueError("the types of segments are damaged")
         if max(longest) > 1 << 16:
             raise ValueError(f"segments of {max(longest)} tokens")
-        self._loaded = SegmentCoding(scheme, tuple(types), tuple(longest), tuple(header["labels"]))
+        if scheme is not None and scheme not in SCHEMES:
+            raise ValueError(f"a label scheme {scheme!r}")
+        coding = SegmentCoding(scheme, tuple(types), tuple(longest), tuple(header["labels"]))
+        if not set(coding.spellable()) <= set(coding.classes):
+            raise ValueError("the labels lack some that the types of segments need")
+        self._loaded = coding
 
     def _scored(self, X: Any, predictor: Predictor | None = None, *, keep: bool = False) -> SegmentScored:
         predictor = self._predictor() if predictor is None else predictor

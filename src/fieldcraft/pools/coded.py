@@ -169,6 +169,9 @@ class CodedCRF(SequenceModel):
         """Refused: each bit has weights of its own, ``bit_weights_``."""
         raise self._refusal("weights_", "see bit_weights_")
 
+    def _is_one_model(self) -> bool:
+        return False  # so that no pool takes it for a chain
+
     def structure_for(self, labels: Sequence[str]) -> LinearChain:
         """The chain of a bit; that of the product is over ``labels``."""
         del labels

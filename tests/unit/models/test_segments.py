@@ -293,6 +293,25 @@ def test_refusals() -> None:
         (lambda: crf.span_probability([X[0]], [[(0, 9, "LOC")]]), "positions"),
         (lambda: SegmentCRF("word", states=SegmentSpace(["a"], [1]).chain).fit(X, Y), "states"),
         (lambda: SegmentCRF("word").fit(X, [[None] * len(row) for row in Y]), "not a string"),
+        (lambda: SegmentCRF("word", decoding="posterior").fit(X, Y), "form no segments"),
+        (lambda: SegmentCRF("word\nfirst(pos)").fit(X, Y), "plain strings"),
+        (lambda: SegmentCRF("word\nsegment.text(pos)").fit(X, Y), "plain strings"),
+        (lambda: SegmentCRF("columns word\nword\nlast(pos)").fit([[("Ann",)]], [["O"]]), "'pos' is not decl"),
+        (lambda: fc.LogOpinionPool([crf, crf]).predict(X), "not one chain"),
     ):
         with pytest.raises(InputError, match=match):
             ask()  # type: ignore[no-untyped-call]
+
+
+def test_tuples_have_the_columns_of_the_templates_of_tokens() -> None:
+    tagged = [[(word, word[0].upper()) for word in row] for row in X]
+    templates = "word\npos\nlast(pos)\nsegment.text(pos)"
+    crf = SegmentCRF(templates, segment_templates=None).fit(tagged, Y)
+    assert crf.predict(tagged).tolist() == Y
+    texts = crf.encoder_.attribute_text(range(crf.encoder_.n_attributes))
+    assert {"last(pos=Y)", "segment.text(pos)=N Y"} <= set(texts)
+
+
+def test_raw_strings() -> None:
+    found = trained().predict_text(["Ann lives in New York"])[0]
+    assert [(span.text, span.label) for span in found] == [("Ann", "PER"), ("New York", "LOC")]

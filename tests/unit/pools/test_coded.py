@@ -170,3 +170,9 @@ def test_refusals() -> None:
     for ask in (lambda: crf.weights_, crf.inspect, lambda: crf.explain(X[0]), lambda: crf.partial_fit(X, Y)):
         with pytest.raises(InputError, match="many models"):
             ask()  # type: ignore[no-untyped-call]
+
+
+def test_pools_do_not_take_it_for_a_chain() -> None:
+    crf = trained()
+    with pytest.raises(InputError, match="not one chain"):
+        fc.LogOpinionPool([crf, crf]).predict(X)
