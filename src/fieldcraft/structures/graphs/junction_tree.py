@@ -8,6 +8,7 @@ from fieldcraft import _core
 from fieldcraft.errors import InputError
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.graphs.batch import GraphBatch
+from fieldcraft.structures.graphs.extent import Width
 from fieldcraft.structures.graphs.sizes import read_bytes
 
 UNLIMITED = float("inf")
@@ -67,3 +68,10 @@ def check_forests(batch: GraphBatch) -> None:
 def fits(batch: GraphBatch, limit: float, n_jobs: int) -> list[bool]:
     """Whether the tables of each graph's junction tree take at most ``limit`` bytes."""
     return list(_core.graphs_fit(batch.handle, "min_fill", limit, n_jobs))
+
+
+def width(batch: GraphBatch, order: str) -> Width:
+    """Of the first graph; triangulated as far as an exabyte."""
+    with batch.errors():
+        _, variables, cells, _, complete = _core.graph_triangulate(batch.handle, 0, order, 2.0**60)
+    return Width(variables, 8 * cells, _core.graphs_are_forests(batch.handle)[0], complete)
