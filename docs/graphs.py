@@ -1,4 +1,4 @@
-"""The pictures of docs/graphs.md: `python docs/graphs.py` writes them beside the page. The grids are synthetic."""
+"""The pictures of docs/graphs.md, of synthetic grids: `python docs/graphs.py` writes them beside the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,12 @@ def curves() -> None:
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     for axes, coupling in zip(figure.subplots(1, 2, sharey=True), (0.5, 2.0)):
         graph = grid(coupling)
-        for schedule, damping in (("flooding", 0.0), ("flooding", 0.5), ("sequential", 0.0), ("residual", 0.0)):
+        for schedule, damping in (
+            ("flooding", 0.0),
+            ("flooding", 0.5),
+            ("sequential", 0.0),
+            ("residual", 0.0),
+        ):
             label = schedule + (f", damping {damping}" if damping else "")
             values = np.maximum(residuals(graph, schedule=schedule, damping=damping), 1e-16)
             axes.semilogy(SWEEPS, values, marker="o", markersize=3, label=label)

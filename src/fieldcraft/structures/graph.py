@@ -239,6 +239,10 @@ class FactorGraph:
 
         draw(self, Path(path), positions, answer)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was compiled, which is computed anew."""
+        return {**vars(self), "_batch": None}
+
     def __repr__(self) -> str:
         low, high = (self.cardinalities.min(), self.cardinalities.max()) if self.n_variables else (0, 0)
         span = f"{low}" if low == high else f"{low} to {high}"

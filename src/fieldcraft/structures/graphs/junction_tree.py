@@ -9,7 +9,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.graphs.batch import GraphBatch
 from fieldcraft.structures.graphs.extent import Width
-from fieldcraft.structures.graphs.sizes import read_bytes
+from fieldcraft.structures.graphs.sizes import budget
 
 UNLIMITED = float("inf")
 WHY = "exact: junction tree"
@@ -25,7 +25,7 @@ def infer(
     memory : the most that the tables of one graph's cliques may take; refused beyond it
     order : how to triangulate: "min_fill" or "min_degree"
     """
-    limit = read_bytes(memory)
+    limit = budget(memory)
     with batch.errors():
         found = _core.graph_infer(*batch.inputs, order, limit, n_jobs)
     return batch.inferences(found, method="junction_tree", why=WHY)
@@ -35,7 +35,7 @@ def decode(
     batch: GraphBatch, *, n_jobs: int, memory: Any = "1GiB", order: str = "min_fill"
 ) -> list[Decoding]:
     """A best assignment."""
-    limit = read_bytes(memory)
+    limit = budget(memory)
     with batch.errors():
         found = _core.graph_decode(*batch.inputs, order, limit, n_jobs)
     return batch.decodings(found, method="junction_tree", why=WHY)
