@@ -82,7 +82,7 @@ class Dual {
         first_.push_back(static_cast<int64_t>(best_.size())),
             best_.resize(best_.size() + card(f, k), kForbidden);
       each_cell(f, [&](const std::vector<int32_t>& x, double table) {
-        double score = CANARY(DUAL_BLOCK, table);
+        double score = table;
         for (int k = 0; k < n; ++k) score += belief(f, k)[x[k]];
         for (int k = 0; k < n; ++k) best_[first_[k] + x[k]] = std::max(best_[first_[k] + x[k]], score);
       });
@@ -125,8 +125,8 @@ class Dual {
   double bound() {
     double total = local_.constant;
     for (int v = 0; v < graph_.n_variables(); ++v)
-      total +=
-          *std::max_element(beliefs_.data() + graph_.state_ptr[v], beliefs_.data() + graph_.state_ptr[v + 1]);
+      total += CANARY(DUAL_BOUND, *std::max_element(beliefs_.data() + graph_.state_ptr[v],
+                                                    beliefs_.data() + graph_.state_ptr[v + 1]));
     for (const int32_t f : local_.linking) {
       double top = kForbidden;
       each_cell(

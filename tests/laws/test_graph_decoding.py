@@ -146,6 +146,24 @@ def test_mplp_and_subgradient_reach_the_relaxation() -> None:
     assert bound - 1e-6 <= slow.value + slow.gap <= bound + 1.0
 
 
+def test_a_fractional_relaxation_is_rounded_and_says_so() -> None:
+    graph = fc.FactorGraph([2, 2, 2])
+    graph.add([[0, 1], [1, 2], [0, 2]], 1 - np.eye(2))  # all want to differ: one half everywhere scores 3
+    graph.add([[0]], [[0.0, 0.1]])
+    found = graph.decode("linear_programme")
+    assert "rounded: 0.0%" in found.why
+    same(found.value, 2.1)
+    same(found.value + found.gap, 3.05, rel=1e-6)
+    assert not found.optimal
+
+
+def test_the_dual_bound_is_tight_where_the_relaxation_is() -> None:
+    for case in (case for case in CASES if case.shape == "forest" and not case.forbidden):
+        found = graph_of(case).decode("dual_decomposition", tolerance=1e-12)
+        same(found.value + found.gap, answers_of(case).ranked[0][0])
+    assert grid(4, 4, 2, seed=1).decode("dual_decomposition").optimal
+
+
 def test_auto_reports_what_it_chose() -> None:
     chosen = {
         "forest": (fc.FactorGraph([2]), {}),

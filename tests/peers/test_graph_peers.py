@@ -20,13 +20,25 @@ from laws.graph_cases import CASES, graph_of, grid
 
 PYAGRUM = """
 import json, sys
+import numpy as np
 import pyagrum as gum
 found = []
 for path in sys.argv[1:]:
-    field = gum.loadMRF(path)
+    words = iter(open(path).read().split()[1:])
+    cards = [int(next(words)) for _ in range(int(next(words)))]
+    scopes = [[int(next(words)) for _ in range(int(next(words)))] for _ in range(int(next(words)))]
+    field = gum.MarkovRandomField()
+    for v, n in enumerate(cards):
+        field.add(gum.RangeVariable(f"v{v}", "", 0, n - 1))
+    for scope in scopes:
+        table = np.array([float(next(words)) for _ in range(int(next(words)))])
+        table = table.reshape([cards[v] for v in scope])
+        factor = field.addFactor({f"v{v}" for v in scope})
+        order = [int(factor.variable(k).name()[1:]) for k in range(factor.nbrDim())]  # the first runs fastest
+        factor.fillWith(np.transpose(table, [scope.index(v) for v in reversed(order)]).reshape(-1).tolist())
     engine = gum.ShaferShenoyMRFInference(field)
     engine.makeInference()
-    found.append([engine.posterior(v).tolist() for v in range(field.size())])
+    found.append([engine.posterior(f"v{v}").tolist() for v in range(len(cards))])
 print(json.dumps(found))
 """
 TOULBAR2 = """

@@ -18,6 +18,9 @@ from fieldcraft.cli import (
     demo,
     evaluate,
     explain,
+    graph_decode,
+    graph_infer,
+    graph_show,
     inspect,
     pool_combine,
     pool_diagnose,
@@ -42,6 +45,9 @@ COMMANDS: dict[str, Any] = {  # two words: a command of a group
     "pool combine": pool_combine.combine,
     "pool weigh": pool_weigh.weigh,
     "pool diagnose": pool_diagnose.diagnose,
+    "graph infer": graph_infer.infer,
+    "graph decode": graph_decode.decode,
+    "graph show": graph_show.show,
     "tag": tag.tag,
     "evaluate": evaluate.evaluate,
     "score": score.score,
@@ -51,7 +57,10 @@ COMMANDS: dict[str, Any] = {  # two words: a command of a group
     "check": check.check,
     "convert": convert.convert,
 }
-GROUPS = {"pool": "Pool the opinions of several models: train experts, combine, weigh, diagnose."}
+GROUPS = {
+    "pool": "Pool the opinions of several models: train experts, combine, weigh, diagnose.",
+    "graph": "Factor graphs in UAI files: probabilities, best assignments, pictures.",
+}
 ON_RANKS = ("train", "tag")  # commands that an MPI launcher may start
 INTERRUPTED = 130
 

@@ -20,6 +20,7 @@ from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.graphs.batch import GraphBatch
+from fieldcraft.structures.graphs.extent import Width
 from fieldcraft.structures.graphs.groups import (
     Floats,
     Group,
@@ -117,6 +118,19 @@ class FactorGraph:
         from fieldcraft.structures.graphs.ranking import k_best
 
         return k_best(self.batch(), whole_number(k, "k", 1), memory)
+
+    def width(self, order: str = "min_fill") -> Width:
+        """How wide a junction tree would be.
+
+        >>> g = FactorGraph([2, 2, 2])
+        >>> g.add([[0, 1], [1, 2], [0, 2]], np.zeros((2, 2)))
+        0
+        >>> g.width()
+        Width(variables=3, bytes=64.0, forest=False, complete=True)
+        """
+        from fieldcraft.structures.graphs.junction_tree import width
+
+        return width(self.batch(), order)
 
     def score(self, assignment: ArrayLike) -> float:
         """The sum of log-potentials of one state per variable."""
@@ -224,6 +238,10 @@ class FactorGraph:
         from fieldcraft.structures.graphs.drawing import draw
 
         draw(self, Path(path), positions, answer)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was compiled, which is computed anew."""
+        return {**vars(self), "_batch": None}
 
     def __repr__(self) -> str:
         low, high = (self.cardinalities.min(), self.cardinalities.max()) if self.n_variables else (0, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +247,18 @@ def test_samples_beyond_the_junction_tree_are_marked() -> None:
     with pytest.warns(UserWarning, match="Gibbs"):
         drawn = grid(5, 5, 2).sample(20, memory=300)
     assert drawn.shape == (20, 25)
+
+
+def test_graphs_can_be_pickled() -> None:
+    graph = grid(3, 3, 2).condition({0: 1})
+    expected = graph.infer().log_partition
+    assert pickle.loads(pickle.dumps(graph)).infer().log_partition == expected
+    batch = fc.GraphBatch([graph]).with_tables(2 * graph.batch().tables)
+    again = pickle.loads(pickle.dumps(batch))
+    assert again.infer()[0].log_partition == batch.infer()[0].log_partition
+
+
+def test_memory_is_what_the_system_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fieldcraft.structures.graphs.sizes.available_bytes", lambda: 1000)
+    with pytest.raises(InputError, match="memory allows 1000 bytes"):
+        grid(10, 10, 2).infer("junction_tree", memory="900GiB")

@@ -24,7 +24,7 @@ from fieldcraft.structures.graphs import (
     propagation,
 )
 from fieldcraft.structures.graphs.batch import GraphBatch
-from fieldcraft.structures.graphs.sizes import read_bytes
+from fieldcraft.structures.graphs.sizes import budget
 
 MOST_ENTRIES = 20_000  # of tables, for an integer programme
 SECONDS = 60.0  # for it
@@ -46,7 +46,7 @@ def infer(
     memory : the most that the tables of a junction tree may take
     max_iterations, tolerance : those of belief propagation
     """
-    limit = read_bytes(memory)
+    limit = budget(memory)
 
     def exact(part: GraphBatch) -> list[Inference]:
         return junction_tree.infer(part, n_jobs=n_jobs, memory=limit)
@@ -81,7 +81,7 @@ def decode(batch: GraphBatch, *, n_jobs: int, memory: Any = "1GiB") -> list[Deco
     ----------
     memory : the most that the tables of a junction tree may take
     """
-    limit = read_bytes(memory)
+    limit = budget(memory)
 
     def exact(part: GraphBatch) -> list[Decoding]:
         return junction_tree.decode(part, n_jobs=n_jobs, memory=limit)

@@ -46,6 +46,13 @@ class GraphBatch:
         self.tables: Floats = _joined([group.table.reshape(-1) for group in groups], np.float64)
         self.states: NDArray[np.int32] = _joined([graph.observed for graph in self.graphs], np.int32)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Graphs and tables; the rest is compiled anew."""
+        return _rebuilt, (self.graphs, self.tables)
+
+    def __repr__(self) -> str:
+        return f"GraphBatch({len(self):,} graphs, {len(self.states):,} variables)"
+
     def __len__(self) -> int:
         return len(self.graphs)
 
@@ -191,6 +198,10 @@ class GraphBatch:
                     )
                 parts.append(array.reshape(-1))
         return _joined(parts, np.float64)
+
+
+def _rebuilt(graphs: list[FactorGraph], tables: Floats) -> GraphBatch:
+    return GraphBatch(graphs).with_tables(tables)
 
 
 def _checked(graph: Any, i: int) -> FactorGraph:

@@ -8,7 +8,8 @@ from fieldcraft import _core
 from fieldcraft.errors import InputError
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.graphs.batch import GraphBatch
-from fieldcraft.structures.graphs.sizes import read_bytes
+from fieldcraft.structures.graphs.extent import Width
+from fieldcraft.structures.graphs.sizes import budget
 
 UNLIMITED = float("inf")
 WHY = "exact: junction tree"
@@ -24,7 +25,7 @@ def infer(
     memory : the most that the tables of one graph's cliques may take; refused beyond it
     order : how to triangulate: "min_fill" or "min_degree"
     """
-    limit = read_bytes(memory)
+    limit = budget(memory)
     with batch.errors():
         found = _core.graph_infer(*batch.inputs, order, limit, n_jobs)
     return batch.inferences(found, method="junction_tree", why=WHY)
@@ -34,7 +35,7 @@ def decode(
     batch: GraphBatch, *, n_jobs: int, memory: Any = "1GiB", order: str = "min_fill"
 ) -> list[Decoding]:
     """A best assignment."""
-    limit = read_bytes(memory)
+    limit = budget(memory)
     with batch.errors():
         found = _core.graph_decode(*batch.inputs, order, limit, n_jobs)
     return batch.decodings(found, method="junction_tree", why=WHY)
@@ -67,3 +68,10 @@ def check_forests(batch: GraphBatch) -> None:
 def fits(batch: GraphBatch, limit: float, n_jobs: int) -> list[bool]:
     """Whether the tables of each graph's junction tree take at most ``limit`` bytes."""
     return list(_core.graphs_fit(batch.handle, "min_fill", limit, n_jobs))
+
+
+def width(batch: GraphBatch, order: str) -> Width:
+    """Of the first graph; triangulated as far as an exabyte."""
+    with batch.errors():
+        _, variables, cells, _, complete = _core.graph_triangulate(batch.handle, 0, order, 2.0**60)
+    return Width(variables, 8 * cells, _core.graphs_are_forests(batch.handle)[0], complete)

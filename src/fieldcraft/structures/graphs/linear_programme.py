@@ -142,13 +142,13 @@ def _rounded(
         raise impossible(batch, i) if done else InputError("the linear programme was not solved in time")
     vectors = np.split(values, programme.at[1:-1])
     largest = np.array([int(vector.argmax()) for vector in vectors], np.int32)
-    whole = bool(all(vector.max(initial=1.0) > 1 - 1e-6 for vector in vectors))
+    whole = all(bool(vector.max() > 1 - 1e-6) for vector in vectors)
     chosen = largest if rounding == "largest" or whole else _metric_rounding(graph, vectors, rng)
     found = {"assignment": chosen, "value": [graph.score(chosen)], "bound": [bound], "iterations": [0]}
     found["converged"] = [done]
     if not whole:
         found = improved(graph.batch(), found, n_jobs)
-    share = float(np.mean([vector.max(initial=1.0) > 1 - 1e-6 for vector in vectors])) if vectors else 1.0
+    share = sum(bool(vector.max() > 1 - 1e-6) for vector in vectors) / max(1, len(vectors))
     why = "the linear relaxation is tight" if whole else f"rounded: {share:.1%} of the variables were whole"
     return graph.batch().decodings(found, tolerance=1e-6, method="linear_programme", why=why)[0]
 

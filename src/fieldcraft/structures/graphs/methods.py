@@ -100,6 +100,12 @@ def decode_batch(
     return found
 
 
+def option_names(kind: str, method: str) -> list[str]:
+    """The options of a method; ``kind`` is "infer" or "decode"."""
+    tables = {"infer": INFERENCES, "decode": DECODINGS}
+    return _option_names(_function(tables[kind], kind, method))
+
+
 def choice(name: str, value: Any, known: tuple[str, ...]) -> str:
     """An option that is one of a few names."""
     if value not in known:
@@ -107,13 +113,21 @@ def choice(name: str, value: Any, known: tuple[str, ...]) -> str:
     return str(value)
 
 
-def _chosen(table: dict[str, str], kind: str, method: Any, options: dict[str, Any]) -> Callable[..., Any]:
+def _function(table: dict[str, str], kind: str, method: Any) -> Callable[..., Any]:
     if method not in table:
         raise InputError(f"{kind} method {method!r} is not known; there are {', '.join(table)}")
     module, _, name = table[method].rpartition(".")
     function: Callable[..., Any] = getattr(import_module(HERE + module), name)
-    parameters = inspect.signature(function).parameters
-    known = [key for key in parameters if key not in ("batch", "n_jobs")]
+    return function
+
+
+def _option_names(function: Callable[..., Any]) -> list[str]:
+    return [key for key in inspect.signature(function).parameters if key not in ("batch", "n_jobs")]
+
+
+def _chosen(table: dict[str, str], kind: str, method: Any, options: dict[str, Any]) -> Callable[..., Any]:
+    function = _function(table, kind, method)
+    known = _option_names(function)
     unknown = [key for key in options if key not in known]
     if unknown:
         listed = ", ".join(known) or "none"

@@ -15,7 +15,7 @@ from fieldcraft.structures.graphs import gibbs
 from fieldcraft.structures.graphs.batch import GraphBatch
 from fieldcraft.structures.graphs.junction_tree import fits
 from fieldcraft.structures.graphs.methods import choice
-from fieldcraft.structures.graphs.sizes import read_bytes
+from fieldcraft.structures.graphs.sizes import budget
 
 
 def sample(
@@ -23,7 +23,7 @@ def sample(
 ) -> NDArray[np.int32]:
     """n assignments of a batch of one graph."""
     choice("method", method, ("auto", "junction_tree", "gibbs"))
-    limit, width = read_bytes(memory), batch.graphs[0].n_variables
+    limit, width = budget(memory), batch.graphs[0].n_variables
     check_memory(4 * n * width, f"{n:,} samples of {width:,} variables", "draw fewer at a time")
     if method == "junction_tree" or (method == "auto" and fits(batch, limit, 1)[0]):
         with batch.errors():

@@ -7,8 +7,17 @@ from numbers import Real
 from typing import Any
 
 from fieldcraft.errors import InputError
+from fieldcraft.memory import available_bytes
 
+LOOK = 2.0**30  # beyond it the system is asked what it has
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def budget(given: Any) -> float:
+    """Bytes that a junction tree may take: the amount, or what the system has left where that is less."""
+    wanted = read_bytes(given)
+    available = available_bytes() if wanted > LOOK else None
+    return wanted if available is None else min(wanted, float(available))
 
 
 def read_bytes(given: Any) -> float:
