@@ -37,7 +37,7 @@ from fieldcraft.optimisers import Optimiser, Size, handled_by, passed_over, reso
 from fieldcraft.optimisers.loop import LIMIT, Control, Loop, Outcome
 from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
-from fieldcraft.problems import build, check_mask, check_weights, crew, release_memory
+from fieldcraft.problems import build, check_mask, check_weights, crew, offers, release_memory
 from fieldcraft.problems.curvatures import LARGE_VALUES, largest_value
 from fieldcraft.problems.dual import edge_entries
 from fieldcraft.store.snapshots import check_snapshot, keep_snapshot, read_snapshot
@@ -204,6 +204,7 @@ class Training:
             large_values=largest_value(design)[1] > LARGE_VALUES,
             patient=patient,
             edge_entries=edge_entries(design),
+            dual="dual" in offers(self._structure()),
         )
 
     def _continues(self) -> bool:

@@ -212,3 +212,10 @@ def test_labels_that_were_not_observed_have_probability_0() -> None:
     crf = fc.ChainCRF(states="labels+observed", n_jobs=1).fit(X, y)
     assert crf.log_probability(X[:1], [["B", "A"]])[0] == -np.inf
     assert crf.log_probability(X[:1], [["A", "B"]])[0] == 0.0
+
+
+def test_auto_trains_a_large_corpus() -> None:
+    """Dual ascent, which `auto` takes for large corpora of plain labels, is not for other states."""
+    X, y = corpus(12_000, seed=1)
+    crf = fc.ChainCRF(states="ngrams:2", n_jobs=1).fit(X, y)
+    assert (sum(map(len, X)) > 30_000, crf.optimiser_.name, crf.converged_) == (True, "lbfgs", True)
