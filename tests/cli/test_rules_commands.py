@@ -42,9 +42,7 @@ def test_rules_of_a_file_and_of_a_model(addresses: Path) -> None:
     lines = bound.stdout.splitlines()
     assert max(map(cities, lines)) == 1
     assert all(json.loads(line)["optimal"] is True and json.loads(line)["gap"] == 0.0 for line in lines)
-    run(
-        *train, "-o", str(addresses / "own.fc"), "--constraints", rules, "--states", "ngrams:2+observed"
-    )
+    run(*train, "-o", str(addresses / "own.fc"), "--constraints", rules, "--states", "ngrams:2+observed")
     tagged = run("tag", str(addresses / "own.fc"), test, "--json")
     assert max(map(cities, tagged.stdout.splitlines())) <= 1
 
