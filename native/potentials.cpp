@@ -84,9 +84,10 @@ ChainModel::ChainModel(PackedFeatures features_given, Array<double> weights)
     : features(checked(std::move(features_given), weights)),
       edge_features(features.edge_features()),
       weights_(std::move(weights)),
-      largest_(largest(weights_.data(), weights_.size())),
+      largest_(largest(weights_.data(), weights_.size(), true)),
       laid_out_(features, LaidOutWeights::Memory::in_place) {
   if (!std::isfinite(largest_)) throw std::invalid_argument("a weight is not finite");
+  forbids_ = std::find(weights_.begin(), weights_.end(), kMinusInf) != weights_.end();
   laid_out_.set(weights_.data());
 }
 

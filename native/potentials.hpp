@@ -76,11 +76,13 @@ class ChainModel {
   static size_t matrix_bytes(int64_t S) {
     return 2 * 8 * static_cast<size_t>(S) * padded(S) + Edges::bytes(S);
   }
-  double largest_weight() const { return largest_; }  // in absolute value
+  double largest_weight() const { return largest_; }  // in absolute value, -inf apart
+  bool forbids() const { return forbids_; }           // is some weight -inf
 
  private:
   Array<double> weights_;
   double largest_;
+  bool forbids_ = false;
   LaidOutWeights laid_out_;
 };
 
@@ -91,6 +93,7 @@ class ModelPotentials final : public Potentials {
   std::unique_ptr<Reader> reader() const override;
   const Edges& edges() const override { return model_.weights().edges(); }
   double magnitude() const override { return model_.largest_weight() * (1 + reach_); }
+  bool forbids() const override { return model_.forbids(); }
 
  private:
   class ModelReader;

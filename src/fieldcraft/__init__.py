@@ -13,6 +13,9 @@ __version__ = "0.1.0"
 _NAMES = {
     "fieldcraft.models.chain": "ChainCRF",
     "fieldcraft.models.segments": "SegmentCRF",
+    "fieldcraft.models.hmm": "HMM",
+    "fieldcraft.models.local_chain": "CMM MEMM",
+    "fieldcraft.models.rows": "LogisticRegression NaiveBayes",
     "fieldcraft.models.persistence": "load",
     "fieldcraft.pools.logarithmic": "LogOpinionPool",
     "fieldcraft.pools.linear": "LinearOpinionPool",
@@ -93,7 +96,10 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
     from fieldcraft.models.chain import ChainCRF as ChainCRF
     from fieldcraft.models.segments import SegmentCRF as SegmentCRF
+    from fieldcraft.models.hmm import HMM as HMM
+    from fieldcraft.models.local_chain import CMM as CMM, MEMM as MEMM
     from fieldcraft.models.persistence import load as load
+    from fieldcraft.models.rows import LogisticRegression as LogisticRegression, NaiveBayes as NaiveBayes
     from fieldcraft.models.text import TextSpan as TextSpan
     from fieldcraft.optimisers import (
         AROW as AROW,

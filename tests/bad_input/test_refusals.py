@@ -224,7 +224,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"min_count": 0}, "min_count is 0; it must be a whole number, at least 1"),
     ({"min_count": "2"}, "min_count is '2'; it must be a whole number, at least 1"),
     ({"min_count": 99}, "no feature is left to learn; lower min_count"),
-    ({"states": "latent"}, "states='latent'; give 'labels' or a StateSpace"),
+    ({"states": "latent"}, "states='latent'; write labels, ngrams:2 or latent:3"),
     ({"decoding": "greedy"}, "decoding='greedy'; choose one of viterbi, posterior"),
     ({"metric": "f9"}, "metric='f9' is not one of auto, token_accuracy"),
     ({"hash_size": 0}, "hash_size is 0; it must be a whole number between 1 and"),

@@ -107,9 +107,17 @@ def test_posterior_decoding_of_wapiti(folder: Path, name: str) -> None:
             assert probability == pytest.approx(row.max(), abs=PRINTED)
 
 
-def test_a_memm_is_recognised_and_refused(folder: Path) -> None:
-    with pytest.raises(ModelFileError, match="MEMM"):
-        fc.load(content(folder, "wapiti_memm.model"))
+def test_a_memm_becomes_a_chain_of_local_models(folder: Path) -> None:
+    """Its labellings come with their probabilities: products of the local ones."""
+    memm, X = model(folder, "wapiti_memm.model"), sentences(folder)
+    assert isinstance(memm, fc.CMM)
+    for block, labels in zip(printed(folder, "wapiti_memm.out"), memm.predict(X), strict=True):
+        assert [number_and_label(line)[0] for line in block[1:]] == list(labels)
+    blocks = printed(folder, "wapiti_memm.nbest.out")
+    for i, rows in enumerate(memm.k_best(X, 3)):
+        for block, (labels, log_p) in zip(blocks[3 * i : 3 * i + 3], rows, strict=True):
+            assert [number_and_label(line)[0] for line in block[1:]] == list(labels)
+            assert float(block[0].split()[2]) == pytest.approx(math.exp(log_p), abs=PRINTED)
 
 
 @pytest.mark.parametrize("name", [*CRFPP, *(f"{name}.model" for name in WAPITI)])

@@ -15,24 +15,26 @@ from fieldcraft.structures.states import StateSpace
 
 if TYPE_CHECKING:
     from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.models.local_chain import CMM
 
 EXPORTS = ("crfsuite",)
 
 
-def chain_of(found: Imported) -> ChainCRF:
-    """The chain with the labels, features and weights of another toolkit's model."""
+def chain_of(found: Imported) -> ChainCRF | CMM:
+    """The chain, or the chain of local models, with the labels, features and weights of another toolkit."""
     from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.models.local_chain import CMM
 
-    model = ChainCRF()
+    model: Any = CMM() if found.local else ChainCRF()
     if isinstance(found.encoder, TemplateFeatures):
         model.templates = found.encoder.templates
-    else:
+    elif not found.local:
         model.edge_prefix = found.encoder.edge_prefix
     structure = model.structure_for(found.labels)
     parameters = Parameters.of(found.encoder, found.index, found.weights, structure)
     model.source_, model.provenance_ = found.source, {"imported from": found.toolkit}
     model._settle(parameters, found.labels)
-    return model
+    return model  # type: ignore[no-any-return]
 
 
 def export(model: Any, path: str | os.PathLike[str], format: str) -> None:

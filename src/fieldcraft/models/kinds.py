@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 KINDS: dict[str, str | type[Model]] = {
     "chain": "fieldcraft.models.chain:ChainCRF",
     "segments": "fieldcraft.models.segments:SegmentCRF",
+    "hmm": "fieldcraft.models.hmm:HMM",
+    "memm": "fieldcraft.models.local_chain:MEMM",
+    "cmm": "fieldcraft.models.local_chain:CMM",
+    "logistic": "fieldcraft.models.rows:LogisticRegression",
+    "naive_bayes": "fieldcraft.models.rows:NaiveBayes",
     "log_pool": "fieldcraft.pools.logarithmic:LogOpinionPool",
     "linear_pool": "fieldcraft.pools.linear:LinearOpinionPool",
     "coded": "fieldcraft.pools.coded:CodedCRF",

@@ -144,6 +144,7 @@ def freeze(model: Any) -> dict[str, Any]:
         header, state["arrays"] = _pack(model, model._parameters, compact=False)
         state["header"] = {"format": FORMAT, **header}
         state["fitted"] = {name: getattr(model, name) for name in FITTED if hasattr(model, name)}
+        state["states"] = vars(model).get("states_")  # what a text stood for in training
     return state
 
 
@@ -151,6 +152,8 @@ def thaw(model: Any, state: dict[str, Any]) -> None:
     """Undo ``freeze``, also of an earlier version."""
     model.__init__(**state["params"])
     if "header" in state:
+        if state.get("states") is not None:
+            model.states_ = state["states"]
         _unpack(model, *upgrade({"format": 2, **state["header"]}, state["arrays"]))
         model.__init__(**state["params"])
         vars(model).update(state["fitted"])

@@ -39,7 +39,7 @@ from fieldcraft.optimisers import Optimiser, Size, handled_by, passed_over, reso
 from fieldcraft.optimisers.loop import LIMIT, Control, Loop, Outcome
 from fieldcraft.optimisers.run import Run
 from fieldcraft.priors import Names, Prior, resolve_prior
-from fieldcraft.problems import build, check_mask, check_weights, release_memory, with_crew
+from fieldcraft.problems import build, check_mask, check_weights, offers, release_memory, with_crew
 from fieldcraft.problems.curvatures import LARGE_VALUES
 from fieldcraft.store.snapshots import check_snapshot, keep_snapshot, read_snapshot
 from fieldcraft.structures.feature_selection import with_likely_features
@@ -212,6 +212,7 @@ class Training:
             large_values=facts.largest[1] > LARGE_VALUES,
             patient=patient,
             edge_entries=facts.edge_entries,
+            dual="dual" in offers(self._structure()),
         )
 
     def _continues(self) -> bool:

@@ -79,6 +79,7 @@ class DualAscent(DualOptimiser):
             return ""
         needed = self.stored_bytes(size)
         reasons = {
+            "it is for chains of plain labels": not size.dual,
             "some features have large values": size.large_values,
             "a held-out score may end the training": size.patient,
             "some weights have no quadratic penalty": not size.strict,

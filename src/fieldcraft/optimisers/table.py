@@ -65,6 +65,7 @@ class Size(NamedTuple):
     fresh : does it begin without weights from before
     large_values : have some features values far above 1
     patient : may a held-out score end it
+    dual : does the structure have a dual problem, as chains of plain labels have
     """
 
     sequences: int
@@ -77,6 +78,7 @@ class Size(NamedTuple):
     large_values: bool = False
     patient: bool = False
     edge_entries: int = 0
+    dual: bool = True
 
 
 @dataclass(frozen=True)

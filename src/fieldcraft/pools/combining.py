@@ -30,7 +30,7 @@ from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
-SPACE = ("sources", "targets", "starts", "stops", "label_of", "node_class", "edge_class")
+SPACE = ("sources", "targets", "starts", "stops", "label_of", "node_class", "edge_class", "tuple_class")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,9 @@ def combine(models: Sequence[Any], names: Sequence[str]) -> Combined:
     for name, model in zip(names, models):
         _check(name, model)
     first = models[0]
-    orders = [_label_order(names[0], first, *pair) for pair in zip(names, models)]
-    _check_states(names, models)
+    orders: list[Any] = [_label_order(names[0], first, *pair) for pair in zip(names, models)]
+    if not _check_states(names, models):
+        orders = [None] * len(orders)  # the same state space, whose classes have the same numbers
     one = union([model._parameters.encoder for model in models])
     encoder = one.encoder
     indices = [
@@ -157,24 +158,28 @@ def _label_order(first_name: str, first: Any, name: str, model: Any) -> NDArray[
     return np.array([*(number[label] for label in own), -1], np.int32)
 
 
-def _check_states(names: Sequence[str], models: Sequence[Any]) -> None:
+def _check_states(names: Sequence[str], models: Sequence[Any]) -> bool:
+    """Whether states are labels; InputError if the models have different state spaces."""
     spaces = [model._parameters.structure.states for model in models]
     labels = [model.classes_.tolist() for model in models]
     if all(space.is_plain for space in spaces):
-        return
+        return True
     for name, space, own in zip(names, spaces, labels):
         same = all(np.array_equal(getattr(space, part), getattr(spaces[0], part)) for part in SPACE)
         if not same or own != labels[0]:
             raise InputError(
                 f"members {names[0]} and {name} have different state spaces; train them with the same states="
             )
+    return False
 
 
 def _renumbered(
     index: FeatureIndex, encoder: Any, attributes: Any, templates: Any, order: Any
 ) -> FeatureIndex:
     """An index in the attributes and templates of the union, and in the labels of the first model."""
-    labels = order[index.labels.T].T
+    labels = (
+        index.labels if order is None else order[index.labels.T].T
+    )  # None: the numbers are those of classes
     template = np.append(templates, -1)[index.template].astype(np.int32)
     renamed = replace(index, labels=labels, template=template, windows=windows_of(encoder))
     return renamed.with_attributes(np.append(attributes, -1)[index.attribute], encoder.n_attributes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from itertools import product
 from typing import Any
 
@@ -153,6 +154,8 @@ def test_a_file_keeps_the_states(text: str, tmp_path: Any) -> None:
     crf.save(tmp_path / "model.fc")
     loaded: Any = fc.load(tmp_path / "model.fc")
     assert loaded.states == text
+    copied = pickle.loads(pickle.dumps(crf))
+    np.testing.assert_array_equal(copied.log_probability(X, y), crf.log_probability(X, y))
     np.testing.assert_array_equal(loaded.log_probability(X, y), crf.log_probability(X, y))
     assert loaded.predict(X).tolist() == crf.predict(X).tolist()
 
@@ -212,3 +215,17 @@ def test_labels_that_were_not_observed_have_probability_0() -> None:
     crf = fc.ChainCRF(states="labels+observed", n_jobs=1).fit(X, y)
     assert crf.log_probability(X[:1], [["B", "A"]])[0] == -np.inf
     assert crf.log_probability(X[:1], [["A", "B"]])[0] == 0.0
+
+
+def test_auto_trains_a_large_corpus() -> None:
+    """Dual ascent, which `auto` takes for large corpora of plain labels, is not for other states."""
+    X, y = corpus(12_000, seed=1)
+    crf = fc.ChainCRF(states="ngrams:2", n_jobs=1).fit(X, y)
+    assert (sum(map(len, X)) > 30_000, crf.optimiser_.name, crf.converged_) == (True, "lbfgs", True)
+
+
+def test_a_pool_of_clones_over_states_is_the_clone() -> None:
+    X, y = corpus()
+    crf = fc.ChainCRF(states="ngrams:2", n_jobs=1).fit(X, y)
+    pool = fc.LogOpinionPool([crf, crf], weights=[0.5, 0.5]).fit(X, y)
+    np.testing.assert_allclose(pool.log_probability(X, y), crf.log_probability(X, y), rtol=1e-12)

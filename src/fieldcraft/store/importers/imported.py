@@ -29,6 +29,7 @@ class Imported:
     index : the features
     weights : [F] one for each feature
     source : how its corpora are read (arguments of ``fc.read``)
+    local : is each step normalised by itself, as in a MEMM
     """
 
     toolkit: str
@@ -37,6 +38,7 @@ class Imported:
     index: FeatureIndex
     weights: Floats
     source: dict[str, Any]
+    local: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ labels; the weights lie end to end in the order of the observations.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,16 +40,14 @@ class Content(NamedTuple):
 def read(content: bytes) -> Imported:
     """The model in a file's content; ValueError if it is damaged."""
     parts = _parsed(content)
-    if parts.kind == MEMM:
-        raise ValueError(
-            "it is a maximum-entropy Markov model (MEMM), which there is no model for here; train a CRF"
-        )
     observations, total = _placed(parts)
     order = np.argsort(parts.numbers)
     weights = Weights(parts.numbers[order], parts.weights[order], total)
     if not parts.lines:
-        return _of_free_features(parts.labels, observations, weights)
-    return from_observations("Wapiti", parts.lines, parts.labels, observations, weights)
+        found = _of_free_features(parts.labels, observations, weights)
+    else:
+        found = from_observations("Wapiti", parts.lines, parts.labels, observations, weights)
+    return replace(found, local=parts.kind == MEMM)
 
 
 def _placed(parts: Content) -> tuple[list[Observation], int]:
