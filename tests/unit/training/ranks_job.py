@@ -48,8 +48,21 @@ def cases(ranks: fc.Ranks) -> Any:
     return results
 
 
+def evaluated(X: Any, ranks: fc.Ranks | None = None) -> tuple[float, Any]:
+    """Value and gradient of the penalised likelihood at drawn weights."""
+    crf = fc.ChainCRF("c0[-1..1]\nedge: c1", optimiser="lbfgs", n_jobs=1)
+    training = crf._training(ranks=ranks)
+    training.classes = training._labels(X.labels, ())
+    data = training._encoded(X, X.labels)
+    index = data.design.index
+    prior = training._penalty(data.encoder, index)
+    problem = training._problem(training.optimiser, data.design, prior, n_jobs=1)
+    weights, gradient = np.random.default_rng(0).normal(size=len(index)), np.empty(len(index))
+    return problem.value_and_gradient(weights, gradient), gradient
+
+
 def sums(ranks: fc.Ranks) -> Any:
-    """Sums by shared memory and by messages, and the vectors of all ranks."""
+    """Sums by shared memory and by messages, the vectors of all ranks, and an evaluation."""
     rng = np.random.default_rng(ranks.rank)
     vectors = [rng.normal(size=n) * 10.0 ** rng.integers(-9, 9, size=n) for n in (0, 1, 1001, 2)]
     results = {}
@@ -62,7 +75,7 @@ def sums(ranks: fc.Ranks) -> Any:
         kind.release()
         crf = fc.ChainCRF("c0").fit(kind.shard(corpus()), ranks=kind)
         results[shared] = values, copies, joined, crf.weights_.tobytes()
-    return results, ranks.gather(vectors)
+    return results, ranks.gather(vectors), evaluated(ranks.shard(corpus()), ranks)
 
 
 def stops(ranks: fc.Ranks) -> Any:

@@ -19,7 +19,7 @@ from fieldcraft.distributed import cuts_of, launched
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.merging import family_counts, merged_rows
 from unit.training.ranks_cases import CASES, corpus
-from unit.training.ranks_job import facts
+from unit.training.ranks_job import evaluated, facts
 
 JOB = Path(__file__).with_name("ranks_job.py")
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -78,8 +78,11 @@ def test_four_ranks_equal_one_process_and_repeat_their_bits(tmp_path: Path) -> N
 
 
 @needs_mpi
-def test_sums_have_the_order_of_the_ranks(tmp_path: Path) -> None:
-    results, vectors = job("sums", 3, tmp_path)
+def test_sums_have_the_order_of_the_ranks_and_equal_one_process(tmp_path: Path) -> None:
+    results, vectors, (value, gradient) = job("sums", 3, tmp_path)
+    whole, slope = evaluated(corpus())
+    assert abs(value - whole) <= 1e-12 * abs(whole)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-12, atol=1e-12 * float(np.abs(slope).max()))
     assert results[True][3] == results[False][3]  # the bits do not depend on the way of the numbers
     for values, sums, joined, _ in results.values():
         assert joined.tolist() == [0.0] * 3 + [1.0] * 4 + [2.0] * 4
