@@ -91,6 +91,44 @@ def stops(ranks: fc.Ranks) -> Any:
     return facts(by_callback), facts(by_time)
 
 
+def cooperative() -> dict[str, fc.CooperativePool]:
+    """Pools whose members are trained together."""
+    prior, optimiser = fc.Gaussian(variance=1.0), fc.LBFGS(max_iterations=20)
+    crf = fc.ChainCRF("c0[-1..1]", prior=prior, optimiser=optimiser, n_jobs=1)
+    settings: dict[str, Any] = {"gamma": 0.1, "max_iterations": 12, "n_jobs": 1}
+    return {
+        "fixed": fc.CooperativePool(fc.experts.simple(crf), **settings),
+        "trained": fc.CooperativePool(fc.experts.simple(crf), train_weights=True, weighted=True, **settings),
+        "independent": fc.CooperativePool(fc.experts.simple(crf), **{**settings, "gamma": 0.0}),
+    }
+
+
+def pools(ranks: fc.Ranks) -> Any:
+    """Objectives of pools and what was said; every rank must have the same weights."""
+    results = {}
+    for name, pool in cooperative().items():
+        said: list[str] = []
+        listener = Listener(said)
+        pool.fit(corpus(), X_dev=corpus(20, 5), ranks=ranks, callbacks=[listener])
+        assert len({weights.tobytes() for weights in ranks.gather(pool.weights_)}) == 1
+        objectives = [record.objective for record in pool.training_log_]
+        results[name] = [*objectives, pool.objective_value_], pool.weights_, said
+    return results
+
+
+class Listener:
+    """A callback that keeps the remarks."""
+
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+
+    def __call__(self, record: Any) -> None:
+        del record
+
+    def tell(self, line: str) -> None:
+        self.said.append(line)
+
+
 def errors(ranks: fc.Ranks) -> Any:
     """Messages of errors that one rank has, or all."""
     part = ranks.shard(corpus())
@@ -124,6 +162,7 @@ def errors(ranks: fc.Ranks) -> Any:
 if __name__ == "__main__":
     warnings.simplefilter("error")
     world = fc.Ranks()
-    result = {"cases": cases, "sums": sums, "stops": stops, "errors": errors}[sys.argv[1]](world)
+    jobs: dict[str, Any] = {"cases": cases, "pools": pools, "sums": sums, "stops": stops, "errors": errors}
+    result = jobs[sys.argv[1]](world)
     if world.rank == 0:
         Path(sys.argv[2]).write_bytes(pickle.dumps(result))
