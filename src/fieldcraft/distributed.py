@@ -123,6 +123,10 @@ class Ranks:
         self._meet()
         return self._comm.scatter(items)
 
+    def split(self, group: int) -> Ranks:
+        """The ranks that pass the same number here, in the order of all; every rank must call it."""
+        return Ranks(self._comm.Split(group, self.rank))
+
     def _meet(self) -> None:
         """Wait until all ranks are here, and let other processes have the core meanwhile."""
         _wait_for(self._comm.Ibarrier())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
+from collections.abc import Callable
 from inspect import cleandoc
 from typing import Annotated, Any
 
@@ -61,7 +63,7 @@ GROUPS = {
     "pool": "Pool the opinions of several models: train experts, combine, weigh, diagnose.",
     "graph": "Factor graphs in UAI files: probabilities, best assignments, pictures.",
 }
-ON_RANKS = ("train", "tag")  # commands that an MPI launcher may start
+ON_RANKS = ("train", "tag", "pool train")  # commands that an MPI launcher may start
 INTERRUPTED = 130
 
 
@@ -129,13 +131,23 @@ def fieldcraft(
 ) -> None:
     """Label sequences with conditional random fields: learn from examples, tag, say how sure it is."""
     del version
-    if ctx.invoked_subcommand not in ON_RANKS and launched() is not None:
-        raise InputError(
-            f"{ctx.invoked_subcommand} runs in one process; start it without mpiexec or srun (on "
-            f"several ranks: {', '.join(ON_RANKS)})"
-        )
     defaults = {"jobs": jobs, "seed": seed, "quiet": quiet}
     ctx.default_map = defaults_of(defaults)
+
+
+def in_one_process(name: str, command: Callable[..., None]) -> Callable[..., None]:
+    """The command, which refuses to be started several times by an MPI launcher."""
+
+    @functools.wraps(command)
+    def checked(**values: Any) -> None:
+        if launched() is not None:
+            raise InputError(
+                f"{name} runs in one process; start it without mpiexec or srun (on several ranks: "
+                f"{', '.join(ON_RANKS)})"
+            )
+        command(**values)
+
+    return checked
 
 
 def defaults_of(defaults: dict[str, Any]) -> dict[str, Any]:
@@ -160,4 +172,4 @@ for _name, _function in COMMANDS.items():
         cls=Command,
         help=re.sub(r"(?<=\S)\n(?=\S)", " ", cleandoc(_function.__doc__)),  # paragraphs without breaks
         epilog="\n\n".join(["[bold]Examples[/bold]", *_examples]),
-    )(expanded(_function))
+    )(expanded(_function) if _name in ON_RANKS else in_one_process(_name, expanded(_function)))

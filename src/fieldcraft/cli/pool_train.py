@@ -77,37 +77,44 @@ def train(
     """Train experts on the same files and write their pool, an ordinary model file.
 
     The files are encoded once. `tag`, `evaluate`, `inspect` and `explain` take the pool as any model.
+
+    `mpiexec -n 4 fieldcraft pool train … --cooperative` deals the members to 4 processes.
     """
     from fieldcraft.cli.outputs import check_outputs
     from fieldcraft.cli.pool_options import make_pool, read_weights, say_saved
-    from fieldcraft.cli.reading import read_labelled
+    from fieldcraft.cli.ranks import agreed, check_ranks, joined, read_whole
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model
     from fieldcraft.pools.experts import by_name
     from fieldcraft.pools.parallel import workers
 
-    check_outputs([output], [*files, *(dev or ()), *looks.files()])
-    settings = {"metric": metric, "n_jobs": jobs, "random_state": seed}
-    stops = Stops(max_iterations=ends.max_iterations)
-    crf = make_model(looks, learns, stops, partial=False, **settings)
-    members = by_name(crf, experts)
-    chosen = {"weights": read_weights(weights), "per": per, "cooperation": cooperation, **settings}
-    pool = make_pool(members, linear=linear, product=product, **chosen)
-    if cooperation.cooperative:
-        pool.set_params(max_iterations=ends.max_iterations)
     report = Report(quiet=quiet)
-    corpus, held_out, source = read_labelled(files, dev, reading.arguments(), {})
-    report.corpora(corpus, held_out)
-    with workers(jobs, wanted=parallel):
-        pool.fit(
-            corpus,
-            X_dev=held_out,
-            score_every=ends.score_every,
-            patience=ends.patience,
-            keep_best=ends.keep_best,
-            callbacks=[] if parallel else [report],
-            parallel=parallel,
-        )
-    pool.source_ = source
-    pool.save(output, compact=keeps.compact, float32=keeps.float32)
-    say_saved(pool, output, quiet=quiet)
+    settings = {"metric": metric, "n_jobs": jobs, "random_state": seed}
+    chosen = {"weights": read_weights(weights), "per": per, "cooperation": cooperation, **settings}
+    with joined() as ranks:
+        with agreed(ranks):
+            check_ranks(ranks, cooperative=cooperation.cooperative, parallel=parallel)
+            check_outputs([output], [*files, *(dev or ()), *looks.files()])
+            stops = Stops(max_iterations=ends.max_iterations)
+            crf = make_model(looks, learns, stops, partial=False, **settings)
+            pool = make_pool(by_name(crf, experts), linear=linear, product=product, **chosen)
+            if cooperation.cooperative:
+                pool.set_params(max_iterations=ends.max_iterations)
+        corpus, held_out, source = read_whole(ranks, files, dev, reading.arguments())
+        report.corpora(corpus, held_out)
+        with workers(jobs, wanted=parallel):
+            pool.fit(
+                corpus,
+                X_dev=held_out,
+                score_every=ends.score_every,
+                patience=ends.patience,
+                keep_best=ends.keep_best,
+                callbacks=[] if parallel else [report],
+                parallel=parallel,
+                **({} if ranks is None else {"ranks": ranks}),
+            )
+        pool.source_ = source
+        with agreed(ranks):
+            if ranks is None or ranks.rank == 0:
+                pool.save(output, compact=keeps.compact, float32=keeps.float32)
+        say_saved(pool, output, quiet=quiet)

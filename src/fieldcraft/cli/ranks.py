@@ -10,7 +10,7 @@ from fieldcraft.cli.reading import known_arguments, read_corpora, read_labelled
 from fieldcraft.corpus import Corpus, read
 from fieldcraft.corpus.ranges import FilePart, has_plain_lines, parts_of
 from fieldcraft.distributed import Ranks, cuts_of, launched
-from fieldcraft.errors import EmptyCorpusError
+from fieldcraft.errors import EmptyCorpusError, InputError
 
 
 @contextmanager
@@ -56,6 +56,29 @@ def read_parts(
         if ranks.rank == 0 and dev:
             held_out = read_corpora(dev, source)[0]
     return corpus, ranks.broadcast(held_out), source
+
+
+def read_whole(
+    ranks: Ranks | None, files: list[str], dev: list[str] | None, arguments: dict[str, Any]
+) -> tuple[Corpus, Corpus | None, dict[str, Any]]:
+    """All of the training and held-out files on every rank; rank 0 reads them."""
+    if ranks is None:
+        return read_labelled(files, dev, arguments, {})
+    read_ = None
+    with ranks.agreed():
+        if ranks.rank == 0:
+            read_ = read_labelled(files, dev, arguments, {})
+    corpus, held_out, source = ranks.broadcast(read_)
+    return corpus, held_out, source
+
+
+def check_ranks(ranks: Ranks | None, *, cooperative: bool, parallel: bool) -> None:
+    """InputError for pools that are not trained on several ranks."""
+    if ranks is not None and (parallel or not cooperative):
+        raise InputError(
+            "on several ranks pools are trained with --cooperative and without --parallel; start other pools "
+            "without mpiexec"
+        )
 
 
 def _layout(files: list[str], arguments: dict[str, Any]) -> dict[str, Any] | None:

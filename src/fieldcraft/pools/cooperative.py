@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Design
+from fieldcraft.distributed import Ranks
 from fieldcraft.errors import FieldcraftError, InputError
 from fieldcraft.labels import encode_labels
 from fieldcraft.models.answers import Answers
@@ -27,6 +29,7 @@ from fieldcraft.optimisers.loop import Control, Loop, Outcome, Record
 from fieldcraft.pools.ambiguity_penalties import resolve_penalty
 from fieldcraft.pools.combining import Combined, combine
 from fieldcraft.pools.cooperative_problem import Cooperative, PlainSum, WeightedSum
+from fieldcraft.pools.dealt import Dealt, InOneProcess, by_rank_0, dealt, described, guarded
 from fieldcraft.pools.expert import EveryLabel
 from fieldcraft.pools.joint import Rows
 from fieldcraft.pools.logarithmic import LogOpinionPool
@@ -35,6 +38,7 @@ from fieldcraft.pools.restriction import restricted
 from fieldcraft.pools.training import Data, perturbed_members, train_members
 from fieldcraft.priors import Prior, resolve_prior
 from fieldcraft.problems import build, check_weights, crew
+from fieldcraft.structures.structure import Structure
 
 Self = TypeVar("Self", bound="CooperativePool")
 Floats = NDArray[np.float64]
@@ -136,11 +140,14 @@ class CooperativePool(LogOpinionPool):
         max_seconds: float | None = None,
         callbacks: Iterable[Callable[[Record], Any]] = (),
         parallel: bool = False,
+        ranks: Ranks | None = None,
     ) -> Self:
         """Train the members by themselves, then together.
 
         Parameters are those of ``LogOpinionPool.fit``; scoring, patience, ``keep_best``, ``max_seconds`` and
-        callbacks apply to the members' own trainings and to the common one.
+        callbacks apply to the members' own trainings and to the common one. ``ranks`` are the processes of an
+        MPI job, which all pass the same data: rank 0 trains the members by themselves, and their evaluations
+        in the common training are dealt to all.
         """
         control = {
             "score_every": score_every,
@@ -150,17 +157,24 @@ class CooperativePool(LogOpinionPool):
             "callbacks": tuple(callbacks),
         }
         dev = None if X_dev is None else (X_dev, y_dev)
+        with guarded(ranks):
+            return self._fit(Data(X, y, sample_weight, dev), control, ranks, parallel=parallel)
+
+    def _fit(self: Self, data: Data, control: dict[str, Any], ranks: Ranks | None, *, parallel: bool) -> Self:
+        X, y, sample_weight, dev = data
         self._check_before(dev)
-        names, start = self._starting(Data(X, y, sample_weight, dev), control, parallel=parallel)
+        names, start = by_rank_0(ranks, lambda: self._starting(data, control, parallel=parallel))
         trained = combine(start, names)
         _refuse_strangers(trained, start)
         weights = self._given(len(trained))
         if weights is None:
-            weights = self._found(trained, *((X, y) if dev is None else dev), self.weights)
+            held = (X, y) if dev is None else dev
+            weights = by_rank_0(ranks, lambda: self._found(trained, *held, self.weights))
         design = self._design(trained, X, y)
-        problem = self._problem(
-            trained, design, start, weights, weights_of(X) if sample_weight is None else sample_weight
-        )
+        counts = weights_of(X) if sample_weight is None else sample_weight
+        problem = self._problem(trained, design, start, weights, counts, ranks, control["callbacks"])
+        if ranks is not None:
+            control = {**control, "ranks": ranks}
         outcome = self._together(problem, design, trained, weights, dev, control)
         vectors = problem.placed(outcome.weights)
         self._become(replace(trained, weights=vectors), problem.pool_weights(outcome.weights))
@@ -201,24 +215,33 @@ class CooperativePool(LogOpinionPool):
         )
 
     def _problem(
-        self, combined: Combined, design: Design, start: list[Any], weights: Floats, sample_weight: Any
+        self,
+        combined: Combined,
+        design: Design,
+        start: list[Any],
+        weights: Floats,
+        sample_weight: Any,
+        ranks: Ranks | None = None,
+        callbacks: Any = (),
     ) -> Cooperative:
-        sequence_weights = check_weights(sample_weight, design.n_sequences)
-        structure, nothing = combined.structure.using(self._threads()), resolve_prior(None)
-        options: dict[str, Any] = {"sequence_weights": sequence_weights, "n_jobs": structure.n_jobs}
+        counts = check_weights(sample_weight, design.n_sequences)
+        structure = combined.structure.using(self._threads())
         rows = [_own(combined, i, model, self._was_trained(i, combined)) for i, model in enumerate(start)]
-
-        def alone(own: Rows) -> Any:
-            mask = np.zeros(len(combined.index), bool)
-            mask[own] = True
-            return build(structure, "gradient", restricted(design, mask), nothing, **options)
-
+        built = partial(_built, structure, design, rows, counts)
+        evaluate: InOneProcess | Dealt
+        if ranks is None:
+            evaluate = InOneProcess([built(i) for i in range(len(rows) + 1)])
+        else:
+            layout = dealt([*map(len, rows), len(combined.index)], ranks.size)
+            tell(callbacks, "tell", described(layout, combined.names))
+            evaluate = Dealt(ranks, layout, np.diff(design.encoded.offsets).tolist(), built)
         return Cooperative(
-            [alone(own) for own in rows],
-            build(structure, "gradient", design, nothing, **options),
+            evaluate,
             rows,
             self._priors(combined, start, rows),
-            total=float(design.n_sequences if sequence_weights is None else sequence_weights.sum()),
+            n_features=len(combined.index),
+            n_jobs=structure.n_jobs,
+            total=float(design.n_sequences if counts is None else counts.sum()),
             pool_weights=None if self.train_weights else weights,
             gamma=float(self.gamma),
             penalty=resolve_penalty(self.penalty),
@@ -323,6 +346,25 @@ def _function(weighted: Any) -> Any:
             "derivatives(likelihoods, weights)"
         )
     return weighted
+
+
+def _built(
+    structure: Structure,
+    design: Design,
+    rows: list[Rows],
+    counts: Floats | None,
+    i: int,
+    sequences: Rows | None = None,
+    ranks: Ranks | None = None,
+) -> Any:
+    """The problem of member i, or of the pool where there is no such member, on all sequences or some."""
+    mask = np.full(len(design.index), i == len(rows))
+    if i < len(rows):
+        mask[rows[i]] = True
+    own = counts if counts is None or sequences is None else counts[sequences]
+    part = restricted(design, mask, sequences)
+    options: dict[str, Any] = {"sequence_weights": own, "n_jobs": structure.n_jobs, "reduce": ranks}
+    return build(structure, "gradient", part, resolve_prior(None), **options)
 
 
 def _own(combined: Combined, i: int, model: Any, was_trained: bool) -> Rows:

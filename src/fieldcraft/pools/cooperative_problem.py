@@ -22,8 +22,8 @@ Hazard: it is not convex. Two members with the same features can change places; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -77,8 +77,9 @@ class Cooperative(Joint):
 
     Parameters
     ----------
-    members : the problem of each member with its own features, without a prior
-    whole : the problem of one chain with all features, without a prior
+    evaluate : values of all problems, without priors: that of each member with its own features, then that of
+        one chain with all features; gradients are written into its second argument (dealt.py)
+    n_features, n_jobs : of that chain, and threads
     rows, priors : for each member its features and its prior
     total : N, the sum of the sequences' weights
     pool_weights : [n] v; None if they are trained
@@ -88,26 +89,25 @@ class Cooperative(Joint):
 
     def __init__(
         self,
-        members: Sequence[Any],
-        whole: Any,
+        evaluate: Callable[[list[Floats], list[Floats]], list[float]],
         rows: Sequence[Rows],
         priors: Sequence[Prior],
         *,
+        n_features: int,
+        n_jobs: int,
         total: float,
         pool_weights: Floats | None,
         gamma: float,
         penalty: AmbiguityPenalty,
         likelihoods: LikelihoodFunction,
     ) -> None:
-        n = len(members)
-        super().__init__(
-            whole.n_variables, rows, priors, whole.n_jobs, extra=n if pool_weights is None else 0
-        )
-        self.members, self.whole, self.total = list(members), whole, total
+        n = len(rows)
+        super().__init__(n_features, rows, priors, n_jobs, extra=n if pool_weights is None else 0)
+        self._evaluate, self.total = evaluate, total
         self.gamma, self.penalty, self.function = gamma, penalty, likelihoods
         self._given = pool_weights
         self._slopes = [np.empty(len(own)) for own in rows]
-        self._slope = np.empty(whole.n_variables)
+        self._slope = np.empty(n_features)
         self.facts = Facts(np.zeros(n), None, np.zeros(n))
 
     def pool_weights(self, variables: Floats) -> Floats:
@@ -126,17 +126,14 @@ class Cooperative(Joint):
 
     def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
         v = self.pool_weights(weights)
-        means = np.array(
-            [
-                -problem.value_and_gradient(np.ascontiguousarray(weights[part]), slope) / self.total
-                for problem, part, slope in zip(self.members, self.slices, self._slopes)
-            ]
-        )
+        points = [np.ascontiguousarray(weights[part]) for part in self.slices]
+        whole = [self.collapsed(weights)] if self.gamma > 0 else []
+        found = self._evaluate([*points, *whole], [*self._slopes, *([self._slope] if whole else [])])
+        means = -np.array(found[: len(points)]) / self.total
         by_mean, by_weight = self.function.derivatives(means, v)
         value, scale, ambiguity = -self.function.value(means, v), 0.0, None
-        if self.gamma > 0:
-            pooled = -self.whole.value_and_gradient(self.collapsed(weights), self._slope) / self.total
-            ambiguity = float(pooled - v @ means)
+        if whole:
+            ambiguity = float(-found[-1] / self.total - v @ means)
             value += self.gamma * self.penalty.value(ambiguity)
             scale = self.gamma * self.penalty.derivative(ambiguity)
         self.facts = Facts(means, ambiguity, v)

@@ -48,8 +48,21 @@ def cases(ranks: fc.Ranks) -> Any:
     return results
 
 
+def evaluated(X: Any, ranks: fc.Ranks | None = None) -> tuple[float, Any]:
+    """Value and gradient of the penalised likelihood at drawn weights."""
+    crf = fc.ChainCRF("c0[-1..1]\nedge: c1", optimiser="lbfgs", n_jobs=1)
+    training = crf._training(ranks=ranks)
+    training.classes = training._labels(X.labels, ())
+    data = training._encoded(X, X.labels)
+    index = data.design.index
+    prior = training._penalty(data.encoder, index)
+    problem = training._problem(training.optimiser, data.design, prior, n_jobs=1)
+    weights, gradient = np.random.default_rng(0).normal(size=len(index)), np.empty(len(index))
+    return problem.value_and_gradient(weights, gradient), gradient
+
+
 def sums(ranks: fc.Ranks) -> Any:
-    """Sums by shared memory and by messages, and the vectors of all ranks."""
+    """Sums by shared memory and by messages, the vectors of all ranks, and an evaluation."""
     rng = np.random.default_rng(ranks.rank)
     vectors = [rng.normal(size=n) * 10.0 ** rng.integers(-9, 9, size=n) for n in (0, 1, 1001, 2)]
     results = {}
@@ -62,7 +75,7 @@ def sums(ranks: fc.Ranks) -> Any:
         kind.release()
         crf = fc.ChainCRF("c0").fit(kind.shard(corpus()), ranks=kind)
         results[shared] = values, copies, joined, crf.weights_.tobytes()
-    return results, ranks.gather(vectors)
+    return results, ranks.gather(vectors), evaluated(ranks.shard(corpus()), ranks)
 
 
 def stops(ranks: fc.Ranks) -> Any:
@@ -76,6 +89,44 @@ def stops(ranks: fc.Ranks) -> Any:
     by_callback = model().fit(part, ranks=ranks, callbacks=[lambda record: last and record.iteration == 3])
     by_time = model().fit(part, ranks=ranks, max_seconds=0.0 if ranks.rank == 0 else 1e9)
     return facts(by_callback), facts(by_time)
+
+
+def cooperative() -> dict[str, fc.CooperativePool]:
+    """Pools whose members are trained together."""
+    prior, optimiser = fc.Gaussian(variance=1.0), fc.LBFGS(max_iterations=20)
+    crf = fc.ChainCRF("c0[-1..1]", prior=prior, optimiser=optimiser, n_jobs=1)
+    settings: dict[str, Any] = {"gamma": 0.1, "max_iterations": 12, "n_jobs": 1}
+    return {
+        "fixed": fc.CooperativePool(fc.experts.simple(crf), **settings),
+        "trained": fc.CooperativePool(fc.experts.simple(crf), train_weights=True, weighted=True, **settings),
+        "independent": fc.CooperativePool(fc.experts.simple(crf), **{**settings, "gamma": 0.0}),
+    }
+
+
+def pools(ranks: fc.Ranks) -> Any:
+    """Objectives of pools and what was said; every rank must have the same weights."""
+    results = {}
+    for name, pool in cooperative().items():
+        said: list[str] = []
+        listener = Listener(said)
+        pool.fit(corpus(), X_dev=corpus(20, 5), ranks=ranks, callbacks=[listener])
+        assert len({weights.tobytes() for weights in ranks.gather(pool.weights_)}) == 1
+        objectives = [record.objective for record in pool.training_log_]
+        results[name] = [*objectives, pool.objective_value_], pool.weights_, said
+    return results
+
+
+class Listener:
+    """A callback that keeps the remarks."""
+
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+
+    def __call__(self, record: Any) -> None:
+        del record
+
+    def tell(self, line: str) -> None:
+        self.said.append(line)
 
 
 def errors(ranks: fc.Ranks) -> Any:
@@ -111,6 +162,7 @@ def errors(ranks: fc.Ranks) -> Any:
 if __name__ == "__main__":
     warnings.simplefilter("error")
     world = fc.Ranks()
-    result = {"cases": cases, "sums": sums, "stops": stops, "errors": errors}[sys.argv[1]](world)
+    jobs: dict[str, Any] = {"cases": cases, "pools": pools, "sums": sums, "stops": stops, "errors": errors}
+    result = jobs[sys.argv[1]](world)
     if world.rank == 0:
         Path(sys.argv[2]).write_bytes(pickle.dumps(result))

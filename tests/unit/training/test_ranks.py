@@ -18,8 +18,9 @@ import fieldcraft as fc
 from fieldcraft.distributed import cuts_of, launched
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.merging import family_counts, merged_rows
+from fieldcraft.pools.dealt import dealt
 from unit.training.ranks_cases import CASES, corpus
-from unit.training.ranks_job import facts
+from unit.training.ranks_job import cooperative, evaluated, facts
 
 JOB = Path(__file__).with_name("ranks_job.py")
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -78,8 +79,11 @@ def test_four_ranks_equal_one_process_and_repeat_their_bits(tmp_path: Path) -> N
 
 
 @needs_mpi
-def test_sums_have_the_order_of_the_ranks(tmp_path: Path) -> None:
-    results, vectors = job("sums", 3, tmp_path)
+def test_sums_have_the_order_of_the_ranks_and_equal_one_process(tmp_path: Path) -> None:
+    results, vectors, (value, gradient) = job("sums", 3, tmp_path)
+    whole, slope = evaluated(corpus())
+    assert abs(value - whole) <= 1e-12 * abs(whole)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-12, atol=1e-12 * float(np.abs(slope).max()))
     assert results[True][3] == results[False][3]  # the bits do not depend on the way of the numbers
     for values, sums, joined, _ in results.values():
         assert joined.tolist() == [0.0] * 3 + [1.0] * 4 + [2.0] * 4
@@ -114,6 +118,32 @@ def test_errors_of_one_rank_are_raised_on_all(tmp_path: Path) -> None:
     for name, part in expected.items():
         assert all(part in text for text in told[name]), (name, told[name])
         assert told[name][0] == told[name][1], name
+
+
+@needs_mpi
+@pytest.mark.parametrize("n", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_members_of_a_pool_are_dealt_to_ranks(n: int, tmp_path: Path) -> None:
+    """Two ranks for three problems, five for three: some have several ranks."""
+    results = job("pools", n, tmp_path)
+    for name, pool in cooperative().items():
+        pool.fit(corpus(), X_dev=corpus(20, 5))
+        objectives, weights, said = results[name]
+        alone_ = [*(record.objective for record in pool.training_log_), pool.objective_value_]
+        np.testing.assert_allclose(objectives[:3], alone_[:3], rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(objectives[-1], alone_[-1], rtol=1e-8, err_msg=name)
+        np.testing.assert_allclose(weights, pool.weights_, atol=1e-6, err_msg=name)
+        assert any(line.startswith("ranks: the pool on 0") for line in said)
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_problems_are_dealt_by_cost(n: int) -> None:
+    layout = dealt([1.0, 2.0, 5.0], n)
+    assert layout[-1][0] == 0
+    assert set().union(*layout) == set(range(n))
+    assert all(layout)
+    if n >= 3:
+        assert sum(map(len, layout)) == n
+        assert len(layout[2]) >= len(layout[1]) >= len(layout[0])
 
 
 def test_shards_have_about_equal_sums() -> None:
