@@ -4,8 +4,8 @@
 
 chunks     CoNLL-2000. The chain has the template set "a2"; SegmentCRF the same and lengths.
 entities   CoNLL-2003 in IOB2, test set B. The chain has "entities-gazetteers", whose lists match words
-           exactly; SegmentCRF the same, and for whole segments their length, text, shape, last word, the
-           token after them, and how near they are to an entry of each list (cosine of character trigrams).
+           exactly; SegmentCRF the same, and for whole segments their length, text, shape and how near they
+           are to an entry of each list (cosine of character trigrams).
 
 Both models of a task have the same Gaussian prior and optimiser. The difference in F is tested by bootstrap
 over sentences (fc.compare). The report goes to experiments/results/segments-TASK.md.
@@ -24,7 +24,7 @@ from experiments.gazetteers import FILES, gazetteers
 from fieldcraft.corpus.schemes import convert
 
 RESULTS = Path(__file__).parent / "results"
-WHOLE = ["segment.length", "segment.text", "segment.shape", "last(word)", "after(word)", "after(pos)"]
+WHOLE = ["segment.length", "segment.text", "segment.shape"]
 
 
 class Data(NamedTuple):
