@@ -126,7 +126,7 @@ class FactorGraph:
         >>> g.add([[0, 1], [1, 2], [0, 2]], np.zeros((2, 2)))
         0
         >>> g.width()
-        Width(variables=3, bytes=64.0, forest=False, complete=True)
+        Width(variables=3, bytes=112.0, forest=False, complete=True)
         """
         from fieldcraft.structures.graphs.junction_tree import width
 
