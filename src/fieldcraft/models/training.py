@@ -31,6 +31,7 @@ from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.remarks import likely_cause, tell, warn_of_failure, warn_of_limit
+from fieldcraft.models.training_digest import digest_of
 from fieldcraft.models.training_settings import Facts, Known, Settings, SharedDesign, Trained
 from fieldcraft.models.training_states import natural_objective, settled, small_weights
 from fieldcraft.models.warm_start import copy_of, grown, information, weights_for
@@ -395,13 +396,4 @@ class Training:
 
     def _digest(self, design: design_.Design, prior: Prior, *vectors: NDArray[Any] | None) -> str:
         """Identifies the training of a snapshot: data, features, loss, penalty, optimiser."""
-        fields = {k: v for k, v in vars(self.optimiser).items() if k != "max_iterations"}
-        settings = {k: v if np.ndim(v) == 0 else np.asarray(v).tobytes() for k, v in fields.items()}
-        facts = f"{self.prior.settings()}{type(self.optimiser).__name__}{settings}{self.objective.name}"
-        hasher = hashlib.sha256(facts.encode())
-        hasher.update(design.index.digest.encode())
-        values = (v if isinstance(v, tuple) else (v,) for v in vars(prior).values())
-        priors = [np.asarray(value, np.float64) for parts in values for value in parts]
-        for part in [*design.encoded.arrays(), design.gold, *(design.partial or ()), *vectors, *priors]:
-            hasher.update(b"absent" if part is None else np.ascontiguousarray(part).tobytes())
-        return hasher.hexdigest()
+        return digest_of((self.prior, self.optimiser, self.objective), design, prior, *vectors)

@@ -50,7 +50,7 @@ class NativeChain(Penalised):
             self._native.prepare()
 
     def quadratic_loss(self, weights: Floats, gradient: Floats) -> float:
-        if self._quadratic is None or self._reduce is not None:
+        if self._quadratic is None or self.ranks is not None:
             return super().quadratic_loss(weights, gradient)
         loss, penalty = self._native.evaluate_penalised(weights, gradient, *self._quadratic)
         self.refuse_overflow(loss, weights)
