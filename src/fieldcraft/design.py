@@ -107,6 +107,10 @@ class Design:
         plain = self.encoded.values is None and self.partial is None
         return self.index.count if counted and plain else None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the core's view, which stays in this process."""
+        return {**vars(self), "counted": None}
+
     @property
     def n_sequences(self) -> int:
         return len(self.encoded.offsets) - 1

@@ -23,6 +23,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("examples")
     write_corpora(made)
     fc.ChainCRF().fit([[["w=a"], ["w=b"]]], [["X", "Y"]]).export(made / "old.crfsuite")
+    graph = fc.FactorGraph([2, 3, 2])
+    graph.add(scope=[[0, 1]], table=[[[0.0, 1.0, 2.0], [1.0, 0.0, -1.0]]])
+    graph.add(scope=[[1, 2]], table=[[[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]])
+    graph.write(made / "model.uai")
+    (made / "seen.evid").write_text("1 0 1\n")
     return made
 
 

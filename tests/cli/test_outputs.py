@@ -29,6 +29,7 @@ CASES: dict[str, tuple[str, str]] = {
     "pool train": ("pool train train.conll --dev dev.conll -o {file}", "dev.conll"),
     "pool combine": ("pool combine ner.fc ner.fc -o {file}", "ner.fc"),
     "pool weigh": ("pool weigh ner.fc --on dev.conll -o {file}", "dev.conll"),
+    "graph show": ("graph show model.uai -o {file}", "model.uai"),
     "tag": ("tag ner.fc test.conll -o {file}", "test.conll"),
     "tag, the model": ("tag ner.fc test.conll -o {file}", "ner.fc"),
     "inspect": ("inspect ner.fc --html {file}", "ner.fc"),
@@ -37,6 +38,7 @@ CASES: dict[str, tuple[str, str]] = {
     "convert": ("convert train.conll {file} --to jsonl", "train.conll"),
 }
 WITHOUT_OUTPUT = {"demo", "evaluate", "score", "compare", "check", "pool diagnose"}
+WITHOUT_OUTPUT |= {"graph infer", "graph decode"}
 
 
 @pytest.fixture
@@ -46,6 +48,7 @@ def folder(model: Path, tmp_path: Path) -> Path:
     shutil.copy(model, tmp_path / "ner.fc")
     (tmp_path / "templates").write_text("c0\n")
     (tmp_path / "places").write_text("Rome\n")
+    (tmp_path / "model.uai").write_text("MARKOV\n1\n2\n1\n1 0\n2 1 3\n")
     return tmp_path
 
 

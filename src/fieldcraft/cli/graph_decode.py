@@ -19,7 +19,7 @@ from fieldcraft.cli.options import Jobs, Json, Quiet, Seed, named
 
 EXAMPLES = [
     "fieldcraft graph decode model.uai",
-    "fieldcraft graph decode model.uai --method dual_decomposition --max-iterations 200 --json",
+    "fieldcraft graph decode model.uai --method dual_decomposition --json",
 ]
 
 

@@ -19,7 +19,7 @@ from fieldcraft.cli.options import Jobs, Json, Quiet, Seed, named
 
 EXAMPLES = [
     "fieldcraft graph infer model.uai",
-    "fieldcraft graph infer model.uai --evidence seen.evid --method propagation --schedule residual --json",
+    "fieldcraft graph infer model.uai --evidence seen.evid --method propagation --json",
 ]
 
 

@@ -22,7 +22,7 @@ def likely_cause(encoder: Encoder, attribute: int, value: float) -> str:
 
 def warn_of_failure(reason: str, cause: str) -> None:
     """Say that training failed, and what is probably the cause."""
-    warnings.warn(f"training did not converge: {reason}; {cause}", TrainingWarning, stacklevel=5)
+    warnings.warn(f"training did not converge: {reason}; {cause}", TrainingWarning, stacklevel=6)
 
 
 def warn_of_limit(callbacks: Iterable[Any], optimiser: Optimiser, cause: str) -> None:
@@ -36,7 +36,7 @@ def warn_of_limit(callbacks: Iterable[Any], optimiser: Optimiser, cause: str) ->
     for listener in listeners:
         listener(problem)
     if not listeners:
-        warnings.warn(problem, TrainingWarning, stacklevel=5)
+        warnings.warn(problem, TrainingWarning, stacklevel=6)
 
 
 def tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:

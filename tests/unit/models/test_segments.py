@@ -65,7 +65,7 @@ def test_the_gradient_is_that_of_finite_differences(objective: str) -> None:
     training.run(X, Y, control={})
     labels = training.coding.named_states(Y)
     training.classes = training._labels(labels, ())
-    design = training._design(training._encoder(), X, labels)
+    design = training._segment_design(training._encoder(), X, labels)
     prior = training._penalty(training._encoder(), design.index)
     problem = build(training._structure(), "gradient", design, prior, objective=training.objective)
     rng = np.random.default_rng(0)
