@@ -25,6 +25,7 @@ from experiments.running import STOPS, Laboratory
 from fieldcraft.optimisers import LBFGS
 from fieldcraft.pools.ambiguity_penalties import resolve_penalty
 from fieldcraft.pools.cooperative_problem import Cooperative, PlainSum, WeightedSum
+from fieldcraft.pools.dealt import InOneProcess
 from fieldcraft.priors import Prior, resolve_prior
 from fieldcraft.problems import build
 from fieldcraft.structures.linear_chain import LinearChain
@@ -177,10 +178,11 @@ class Bench:
         """The pool and its ambiguity after each iteration of the common training."""
         wanted = self.wanted
         problem = Cooperative(
-            self.bare,
-            self.whole,
+            InOneProcess([*self.bare, self.whole]),
             self.rows,
             self.priors,
+            n_features=len(self.ground.index),
+            n_jobs=self.ground.n_jobs,
             total=float(self.ground.data.design.n_sequences),
             pool_weights=None if wanted.train_weights else self.shares,
             gamma=gamma,
