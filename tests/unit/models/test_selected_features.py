@@ -98,11 +98,10 @@ def test_columns_of_the_new_rows(corpus: Any) -> None:
 
 def test_training_goes_on_to_the_minimum(corpus: Any) -> None:
     X, y, edges = corpus
-    crf = model(edges, features="selected", optimiser=LBFGS(**EXACT)).fit(X, y)
+    crf = model(edges, features="selected", optimiser=LBFGS(memory=20, **EXACT)).fit(X, y)
     design = replace(design_of(X, y, N_LABELS, edges=edges), index=crf.features_)
     loss = plain(design, N_LABELS, crf.weights_)
-    # the last digit of the objective, 1e-14, is a gradient of its root
-    assert np.abs(loss.gradient + crf.weights_ / 3.0).max() <= 3e-7
+    assert np.abs(loss.gradient + crf.weights_ / 3.0).max() <= 1e-7
     assert crf.weights_[crf.features_.count == 0].max() < 0.1  # mostly against what is wrong
 
 
