@@ -3,6 +3,8 @@
 Without names everything is measured and written to results/benchmarks.md and .json; a part, or a quick
 look, goes to results/partial.md and .json. A race has a name too, such as W6-c2=0.1.
 
+With ``--pairs`` measurements run side by side, each on two cores of its own.
+
 ``python -m benchmarks threads`` measures with 1, 2, 4 … threads, ``python -m benchmarks --busy n`` with
 n cores kept busy; each has a report of its own.
 """
@@ -14,11 +16,11 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import busy, judgement, machine, report, threads
+from benchmarks import busy, judgement, machine, pairs, report, threads
 from benchmarks.columns import data_folder
 from benchmarks.plan import FULL, NAMES, QUICK, Effort, plan
 from benchmarks.races import RACES, settled
@@ -46,6 +48,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one short pass: a look, not a claim")
     parser.add_argument("--check", action="store_true", help="exit 1 where a floor is missed")
     parser.add_argument("--passes", type=int, help="how often everything is measured")
+    parser.add_argument("--pairs", action="store_true", help="side by side, each on two cores of its own")
     parser.add_argument(
         "--busy", type=int, metavar="n", help="1 thread and n + 1, with n of n + 1 cores busy"
     )
@@ -71,15 +74,19 @@ def check(given: argparse.Namespace, refuse: Callable[[str], Any]) -> None:
         refuse("the corpora are absent; set FIELDCRAFT_DATA to the folder that holds them")
 
 
-def measure(names: list[str], effort: Effort) -> list[dict[str, Any]]:
+def measure(names: list[str], effort: Effort, *, side_by_side: bool) -> list[dict[str, Any]]:
     """Run the plan, telling each step as it ends."""
-    done: list[dict[str, Any]] = []
     tell = teller()
-    with tempfile.TemporaryDirectory() as folder:
-        for settings in plan(names, effort, Path(folder), done):
-            done.append(run(settings))
-            tell(done[-1])
-    return settled(done)
+
+    def one(names: list[str], cores: Sequence[int] | None) -> list[dict[str, Any]]:
+        done: list[dict[str, Any]] = []
+        with tempfile.TemporaryDirectory() as folder:
+            for settings in plan(names, effort, Path(folder), done):
+                done.append(run(settings, cores))
+                tell(done[-1])
+        return settled(done)
+
+    return pairs.measure(names, lambda name, cores: one([name], cores)) if side_by_side else one(names, None)
 
 
 def teller() -> Tell:
@@ -108,10 +115,16 @@ def compare(given: argparse.Namespace) -> list[str]:
     if given.passes:
         effort = effort._replace(passes=given.passes)
     described = machine.describe()
-    runs = measure(names, effort)
+    if given.pairs:
+        described["side by side"] = f"{len(pairs.pairs())} measurements at a time, each on its own two cores"
+    runs = measure(names, effort, side_by_side=given.pairs)
     text = report.markdown(described, effort._asdict(), runs)
     whole = not given.names and not given.quick
     name = "benchmarks" if whole else "partial"
+    if given.pairs:
+        described["side by side"] = (
+            f"{len(pairs.pairs())} measurements at a time, each on two cores of its own"
+        )
     content = {"machine": described, "effort": effort._asdict(), "runs": runs}
     report.write(name, text, content)
     print(text)

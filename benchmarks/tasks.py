@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.columns import ROOT
@@ -33,9 +33,11 @@ SIDES = {
 SOURCES: dict[str, Any] = {**WORKLOADS, **SYNTHETIC}
 
 
-def run(settings: dict[str, Any]) -> Figures:
-    """The figures of one task, measured in a new process."""
+def run(settings: dict[str, Any], cores: Sequence[int] | None = None) -> Figures:
+    """The figures of one task, measured in a new process; on these cores alone, if any are named."""
     command = [sys.executable, "-m", "benchmarks.tasks", json.dumps(settings)]
+    if cores is not None:
+        command = ["taskset", "--cpu-list", ",".join(map(str, cores)), *command]
     kept = {k: v for k, v in os.environ.items() if k != "FIELDCRAFT_JOBS"}
     others = Others()
     done = subprocess.run(command, cwd=ROOT, env=kept, stdout=subprocess.PIPE, text=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import judgement  # noqa: E402
+from benchmarks import judgement, pairs  # noqa: E402
 from benchmarks.plan import FULL, plan  # noqa: E402
 from benchmarks.races import EVERYWHERE, RACES, crossing, settled, to_optimum  # noqa: E402
 
@@ -107,3 +109,21 @@ def test_without_all_workloads_there_is_no_mean() -> None:
     rows = [*judgement.rows(races_won_by({"W1": 20.0, "W2": 20.0}, 1.0))]
     assert {row.workload for row in rows} == {"W1", "W2"}
     assert [(row.peer_cpu, row.ours_cpu) for row in rows if row.unit == "s"] == [(90.0, 10.0)] * 2
+
+
+def test_side_by_side_every_part_has_a_pair_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3, 7})
+    busy: set[int] = set()
+
+    def one(name: str, cores: Sequence[int]) -> list[Run]:
+        assert len(cores) == 2
+        assert not busy & {*cores}
+        busy.update(cores)
+        time.sleep(0.001)
+        busy.difference_update(cores)
+        return [{"name": name, "cores": [*cores]}]
+
+    runs = pairs.measure(["W1", "races", "startup"], one)
+    assert [r["name"] for r in runs] == [*pairs.parts(["W1", "races", "startup"])]
+    assert {*RACES, "W1", "startup"} == {r["name"] for r in runs}
+    assert {tuple(r["cores"]) for r in runs} == {(0, 1), (2, 3)}
