@@ -1,6 +1,7 @@
 #include "block_encoder.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
@@ -69,14 +70,32 @@ void BlockEncoder::sort_tokens(Block& block) {
   }
   std::sort(keys_.begin(), keys_.end());
   block.order.resize(block.n_tokens);
-  for (int64_t k = 0; k < block.n_tokens; ++k) {
+  const uint32_t* last = nullptr;  // counts of the run
+  uint32_t n = 0;
+  for (int64_t k = 0; k < block.n_tokens; ++k, ++n) {
     const uint32_t t = block.order[k] = keys_[k].second;
     const uint32_t* counts = &counts_[static_cast<size_t>(t) * (C + 1)];
-    if (k == 0 || !std::equal(counts, counts + C + 1, block.runs.end() - (C + 1))) {
-      block.runs.push_back(0);
-      block.runs.insert(block.runs.end(), counts, counts + C + 1);
-    }
-    ++*(block.runs.end() - (C + 2));
+    if (n > 0 && !std::equal(counts, counts + C + 1, last)) add_run(block, n, last, C + 1), n = 0;
+    last = counts;
+  }
+  if (n > 0) add_run(block, n, last, C + 1);
+  block.runs.shrink_to_fit();
+}
+
+// In bytes if they are enough, see BlockScores.
+void BlockEncoder::add_run(Block& block, uint32_t n, const uint32_t* counts, int n_counts) {
+  constexpr uint32_t kMost = 255;
+  const auto add = [&](uint32_t number, size_t n_bytes) {
+    uint8_t bytes[4];
+    std::memcpy(bytes, &number, 4);
+    if (n_bytes == 1) bytes[0] = static_cast<uint8_t>(number);
+    block.runs.insert(block.runs.end(), bytes, bytes + n_bytes);
+  };
+  const bool narrow = std::all_of(counts, counts + n_counts, [](uint32_t k) { return k <= kMost; });
+  if (!narrow) add(0, 1);
+  for (uint32_t now = 0; n > 0; n -= now) {
+    add(now = narrow ? std::min(n, kMost) : n, narrow ? 1 : 4);
+    for (int k = 0; k < n_counts; ++k) add(counts[k], narrow ? 1 : 4);
   }
 }
 
@@ -143,18 +162,16 @@ void BlockEncoder::sort_columns(Block& block) {
   };
   std::vector<uint32_t> begin(kinds * kLengths + 1, 0);
   for (Touched& c : touched_) c.n = n_[c.column], ++begin[bucket(c) + 1];
-  for (int kind = 0; kind < kinds; ++kind) {
-    const auto of_kind = begin.begin() + kind * kLengths + 1;
-    const uint32_t n = std::accumulate(of_kind, of_kind + kLengths, 0u);
-    (kind < C ? block.n_columns[kind] : kind == C ? block.n_scalars : block.n_edges) = n;
-  }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  for (int kind = 0; kind < kinds; ++kind) block.begin[kind].column = begin[kind * kLengths];
+  block.n_nodes = block.begin[C + 1].column;
+  block.n_edges = begin.back() - block.n_nodes;
   sorted_.resize(touched_.size());
   for (const Touched& c : touched_) sorted_[begin[bucket(c)]++] = c;
   block.columns.resize(sorted_.size()), block.length.resize(sorted_.size());
   uint32_t at = 0;
   for (size_t k = 0; k < sorted_.size(); ++k) {
-    if (k == n_nodes(block)) at = 0;  // edges have a list of their own
+    if (k == block.n_nodes) at = 0;  // edges have a list of their own
     const uint32_t c = block.columns[k] = sorted_[k].column;
     block.length[k] = sorted_[k].n;
     n_[c] = at, at += sorted_[k].n;
@@ -165,11 +182,12 @@ void BlockEncoder::sort_columns(Block& block) {
         block.labels.push_back(field_.label_at(slot));
     }
   }
+  block.n_labels.shrink_to_fit(), block.labels.shrink_to_fit();
 }
 
 void BlockEncoder::fill_lists(Block& block) {
   const bool wide = block.wide_tokens();
-  const auto first_edge = block.length.begin() + static_cast<int64_t>(n_nodes(block));
+  const auto first_edge = block.length.begin() + block.n_nodes;
   const uint64_t n = std::accumulate(block.length.begin(), first_edge, uint64_t{0});
   if (n > 0xffffffffull) throw std::length_error("a sequence has more than 2^32 attributes");
   wide ? block.wide_list.resize(n) : block.list.resize(n);
@@ -188,8 +206,8 @@ void BlockEncoder::fill_lists(Block& block) {
 
 void BlockEncoder::fill_entries(Block& block) {
   const EdgeEntries& edges = field_.edges();
-  block.entry_list.resize(std::accumulate(block.length.begin() + static_cast<int64_t>(n_nodes(block)),
-                                          block.length.end(), size_t{0}));
+  block.entry_list.resize(
+      std::accumulate(block.length.begin() + block.n_nodes, block.length.end(), size_t{0}));
   uint32_t entry = 0;
   each_token(block, [&](int64_t token, int64_t) {
     for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i) {
@@ -205,12 +223,18 @@ void BlockEncoder::fill_entries(Block& block) {
 void BlockEncoder::shorten_lengths(Block& block) {
   const int C = field_.n_classes();
   auto next = block.length.begin();
-  for (int kind = 0; kind <= C; ++kind)
-    for (const auto end = next + (kind < C ? block.n_columns[kind] : block.n_scalars); next < end;) {
+  uint32_t at = 0;  // in the lists of tokens
+  for (int kind = 0; kind <= C; ++kind) {
+    block.begin[kind].length = static_cast<uint32_t>(block.lengths.size()), block.begin[kind].list = at;
+    for (const auto end = block.length.begin() + block.begin[kind + 1].column; next < end;) {
       const auto stop = std::find_if(next, end, [n = *next](uint32_t other) { return other != n; });
-      block.lengths.push_back(static_cast<uint32_t>(stop - next)), block.lengths.push_back(*next);
+      const uint32_t many = static_cast<uint32_t>(stop - next);
+      block.lengths.push_back(many), block.lengths.push_back(*next);
+      at += many * *next;
       next = stop;
     }
+  }
+  block.lengths.shrink_to_fit();
   block.length = std::vector<uint32_t>(next, block.length.end());
 }
 

@@ -39,6 +39,7 @@ class BlockEncoder {
 
   void count(const Block& block);
   void sort_tokens(Block& block);
+  static void add_run(Block& block, uint32_t n, const uint32_t* counts, int n_counts);
   void fill_scores(Block& block);
   void add_scalars(Block& block, int64_t& at);
   void sort_columns(Block& block);
@@ -62,7 +63,6 @@ class BlockEncoder {
   void touch(uint32_t column, uint32_t kind) {
     if (n_[column]++ == 0) touched_.push_back({column, kind, 0});
   }
-  static size_t n_nodes(const Block& block) { return block.columns.size() - block.n_edges; }
 
   const FieldLayout& field_;
   const EncodedTokens& tokens_;

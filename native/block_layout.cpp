@@ -12,19 +12,36 @@
 namespace fieldcraft {
 namespace {
 
-// Blocks of three sizes, the large ones first, so that threads end together: of 16 blocks each, these parts
-// of the corpus. No block is larger than suits a cache, or smaller than is worth a task.
+// Each group of blocks has about as many tokens, and blocks of three sizes, the large ones first, so that
+// threads end together: these parts of the group. If there were 16 blocks of each size, they would be as
+// large as wanted; but none is larger than suits a cache, or smaller than is worth a task.
 constexpr double kParts[] = {0.62, 0.28, 0.10};
-constexpr int64_t kBlocksPerPart = 16;
+constexpr int64_t kBlocksPerPart = 16, kMostGroups = 8;
 constexpr int64_t kBlockBytes = 2 << 20, kLeastTokens = 512, kMostTokens = 32768;
 constexpr int64_t kPairBytes = 64 << 20;  // of all blocks' sums of label pairs
+
+// Is that of the group a copy: are there groups before it with the same column.
+bool is_copy(uint16_t groups, size_t group) {
+  return (groups >> group & 1) != 0 && (groups & ((1u << group) - 1)) != 0;
+}
+
+void gather_edges(const Block& block, const double* entries, double* sums) {
+  const uint32_t* list = block.entry_list.data();
+  for (uint32_t edge = 0; edge < block.n_edges; ++edge) {
+    const uint32_t to = block.to[block.n_nodes + edge], n = block.n_pairs[edge];
+    double* const out = sums + (to & ~kAddTo);
+    if ((to & kAddTo) == 0) std::fill_n(out, n, 0.0);
+    for (uint32_t j = 0; j < block.length[edge]; ++j, ++list)
+      for (uint32_t f = 0; f < n; ++f) out[f] += entries[*list + f];
+  }
+}
 
 }  // namespace
 
 size_t Block::bytes() const {
-  return 4 * (order.size() + runs.size() + wide_rows.size() + scalars.size() + columns.size() + to.size() +
-              lengths.size() + length.size() + wide_list.size() + n_pairs.size() + entry_list.size()) +
-         2 * (rows.size() + n_labels.size() + labels.size() + list.size()) +
+  return 4 * (order.size() + wide_rows.size() + scalars.size() + columns.size() + to.size() + lengths.size() +
+              length.size() + wide_list.size() + n_pairs.size() + entry_list.size()) +
+         2 * (rows.size() + n_labels.size() + labels.size() + list.size()) + runs.size() +
          8 * (row_values.size() + scalar_values.size() + list_values.size()) +
          sizeof(BlockSequence) * sequences.size();
 }
@@ -38,7 +55,7 @@ BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const Enc
       wide_rows_(wide_) {
   for (int c = 0; c < field_.n_classes(); ++c)
     wide_rows_ = wide_rows_ || field_.first_of(c + 1) - field_.first_of(c) > 65536;
-  cut(tokens);
+  cut();
   n_threads = static_cast<int>(std::clamp<int64_t>(n_threads, 1, static_cast<int64_t>(blocks_.size()) + 1));
   {
     std::vector<std::optional<BlockEncoder>> encoders(n_threads);
@@ -51,28 +68,37 @@ BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const Enc
   place_sums(n_threads);
 }
 
-void BlockLayout::cut(const EncodedTokens&) {
+// The first blocks of all groups, then the second ones, and so on: that is the order in which they are dealt.
+void BlockLayout::cut() {
   const int64_t S = field_.S(), P = field_.P(), total = n_tokens();
   const int64_t most = std::clamp<int64_t>(kBlockBytes / (8 * P), kLeastTokens, kMostTokens);
   const int64_t fewest = total / std::max<int64_t>(kBlocksPerPart, kPairBytes / (8 * S * P)) + 1;
   const EdgeEntries& edges = field_.edges();
-  int64_t i = 0, part_end = 0;
-  double share = 0;
-  for (const double part : kParts) {
-    share += part;
-    part_end = static_cast<int64_t>(share * static_cast<double>(total) + 0.5);
-    const int64_t wanted = static_cast<int64_t>(part * static_cast<double>(total)) / kBlocksPerPart + 1;
-    const int64_t size = std::max({std::min(wanted, most), std::min(kLeastTokens, total), fewest});
-    while (i < n_sequences() && (first(i) < part_end || &part == &kParts[2])) {
+  const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, kMostGroups);
+  n_groups_ = static_cast<uint32_t>(n_groups);
+  const auto size_at = [&](double done) {  // of the block that begins with this part of a group
+    int part = 0;
+    for (double end = kParts[0]; part < 2 && done >= end; end += kParts[part]) ++part;
+    const int64_t wanted = static_cast<int64_t>(kParts[part] * static_cast<double>(total)) / kBlocksPerPart;
+    return std::max({std::min(wanted + 1, most >> part), std::min(kLeastTokens, total), fewest});
+  };
+  int64_t i = 0;
+  for (int64_t g = 0; g < n_groups; ++g) {
+    const int64_t begin = total * g / n_groups, end = total * (g + 1) / n_groups;
+    for (uint32_t rank = 0; i < n_sequences() && (first(i) < end || g + 1 == n_groups); ++rank) {
+      const int64_t size = size_at(static_cast<double>(first(i) - begin) / static_cast<double>(end - begin));
       Block block;
+      block.group = static_cast<uint32_t>(g), block.rank = rank;
       int64_t tokens = 0;
-      for (; i < n_sequences() && (tokens == 0 || tokens + length(i) <= size); ++i) {
+      for (; i < n_sequences() && (tokens == 0 || (tokens + length(i) <= size && first(i) < end)); ++i) {
         if (length(i) > 0) block.sequences.push_back({i, 0, length(i), 0});
         tokens += length(i);
       }
       blocks_.push_back(std::move(block));
     }
   }
+  std::stable_sort(blocks_.begin(), blocks_.end(),
+                   [](const Block& a, const Block& b) { return a.rank < b.rank; });
   for (Block& block : blocks_) {
     std::stable_sort(block.sequences.begin(), block.sequences.end(),
                      [](const BlockSequence& a, const BlockSequence& b) { return a.T > b.T; });
@@ -89,55 +115,54 @@ void BlockLayout::cut(const EncodedTokens&) {
   }
 }
 
-// The sum of a column that occurs in one block goes to the field; otherwise each block has a copy. A block's
-// copies are in the order of the columns: that is how they are read when they are added up, and the rows come
-// first, so that all of them are aligned.
+// The first group of a column adds it up in the field; each other one has a copy. A group's copies are in the
+// order of the columns: that is how they are read when they are added up, and the rows come first, so that
+// all of them are aligned.
 void BlockLayout::place_sums(int n_threads) {
-  copies_ptr_.assign(field_.n_columns() + 1, 0);
-  for (Block& block : blocks_) {
-    block.to.resize(block.columns.size());
-    for (size_t j = 0; j < block.to.size(); ++j) block.to[j] = copies_ptr_[block.columns[j] + 1]++;
-  }
-  for (uint32_t& n : copies_ptr_)
-    if (n == 1) n = 0;
-  std::partial_sum(copies_ptr_.begin(), copies_ptr_.end(), copies_ptr_.begin());
-  std::vector<uint64_t> begin(blocks_.size() + 1);  // of each block's copies
+  const uint32_t n = field_.n_columns();
+  std::vector<uint16_t> groups_of(n, 0);  // a bit for each group that has the column
+  static_assert(kMostGroups <= 16);
+  for (const Block& block : blocks_)
+    for (const uint32_t c : block.columns) groups_of[c] |= static_cast<uint16_t>(1u << block.group);
+  copies_ptr_.assign(n + 1, 0);
+  for (uint32_t c = 0; c < n; ++c)
+    copies_ptr_[c + 1] = copies_ptr_[c] + static_cast<uint32_t>(std::max(std::popcount(groups_of[c]) - 1, 0));
+  std::vector<uint64_t> begin(n_groups_ + 1);  // of each group's copies
   begin[0] = padded(static_cast<int64_t>(field_.size()));
-  for_each_task(n_threads, blocks_.size(), [&](size_t b, int) {
+  for_each_task(n_threads, n_groups_, [&](size_t g, int) {
     uint64_t size = 0;
-    for (const uint32_t c : blocks_[b].columns)
-      if (is_copied(c)) size += field_.width(c);
-    begin[b + 1] = padded(static_cast<int64_t>(size));
+    for (uint32_t c = 0; c < n; ++c)
+      if (is_copy(groups_of[c], g)) size += field_.width(c);
+    begin[g + 1] = padded(static_cast<int64_t>(size));
   });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   sums_size_ = begin.back();
-  if (sums_size_ > 0xfffffff0ull)
-    throw std::length_error("the gradients of all blocks need more than 2^32 places");
+  if (sums_size_ >= kAddTo) throw std::length_error("the gradients of all blocks need more than 2^31 places");
   copies_.resize(copies_ptr_.back() + kCopiesAhead);
   std::fill(copies_.end() - kCopiesAhead, copies_.end(), 0);  // what is fetched ahead of the last
-  std::vector<Copied> copied(n_threads);
-  for_each_task(n_threads, blocks_.size(),
-                [&](size_t b, int thread) { place_copies(blocks_[b], begin[b], copied[thread]); });
+  for_each_task(n_threads, n_groups_,
+                [&](size_t g, int) { place_group(static_cast<uint32_t>(g), groups_of, begin[g]); });
 }
 
-// Until now block.to are numbers of the copies among those of a column; from now on, where its sums are.
-void BlockLayout::place_copies(Block& block, uint64_t at, Copied& copied) {
-  copied.set.resize(field_.n_columns() / 64 + 1, 0), copied.at.resize(field_.n_columns());
-  for (const uint32_t c : block.columns)
-    if (is_copied(c)) copied.set[c / 64] |= uint64_t{1} << (c % 64);
-  for (size_t k = 0; k < copied.set.size(); ++k)
-    for (uint64_t& bits = copied.set[k]; bits != 0; bits &= bits - 1) {
-      const uint32_t c = static_cast<uint32_t>(64 * k) + static_cast<uint32_t>(std::countr_zero(bits));
-      copied.at[c] = static_cast<uint32_t>(at), at += field_.width(c);
-    }
-  for (size_t j = 0; j < block.to.size(); ++j) {
-    const uint32_t c = block.columns[j];
-    if (is_copied(c))
-      block.to[j] = copies_[copies_ptr_[c] + block.to[j]] = copied.at[c];
-    else
-      block.to[j] = field_.at(c);
+// Where the blocks of a group have their sums. The first of them that has a column stores its sum.
+void BlockLayout::place_group(uint32_t group, const std::vector<uint16_t>& groups_of, uint64_t at) {
+  RawVector<uint32_t> place(groups_of.size());
+  for (uint32_t c = 0; c < place.size(); ++c) {
+    place[c] = field_.at(c);
+    if (!is_copy(groups_of[c], group)) continue;
+    const int before = std::popcount(groups_of[c] & ((1u << group) - 1));
+    place[c] = copies_[copies_ptr_[c] + static_cast<uint32_t>(before) - 1] = static_cast<uint32_t>(at);
+    at += field_.width(c);
   }
-  std::vector<uint32_t>().swap(block.columns);
+  for (Block& block : blocks_) {
+    if (block.group != group) continue;
+    block.to.resize(block.columns.size() + kColumnsAhead, 0);
+    for (size_t j = 0; j < block.columns.size(); ++j) {
+      uint32_t& to = place[block.columns[j]];
+      block.to[j] = to, to |= kAddTo;
+    }
+    std::vector<uint32_t>().swap(block.columns);
+  }
 }
 
 void BlockLayout::score(const Block& block, const double* field, double* node) const {
@@ -159,32 +184,25 @@ void BlockLayout::score(const Block& block, const double* field, double* node) c
   FIELDCRAFT_DISPATCH(score_block, view, field, field + field_.scalars_at(), node);
 }
 
-void BlockLayout::gather(const Block& block, const double* node, const double* entries, double* sums) const {
+void BlockLayout::gather(const Block& block, int kind, const double* node, const double* entries,
+                         double* sums) const {
+  const int C = field_.n_classes();
+  const KindBegin& at = block.begin[kind];
+  if (kind > C) return gather_edges(block, entries, sums);
   const BlockColumns view{field_.P(),
                           field_.unit(),
-                          field_.n_classes(),
-                          field_.widths(),
-                          block.n_columns,
-                          block.n_scalars,
-                          block.to.data(),
-                          block.lengths.data(),
+                          kind < C ? field_.widths()[kind] : 0,
+                          block.begin[kind + 1].column - at.column,
+                          block.to.data() + at.column,
+                          block.lengths.data() + at.length,
                           block.n_labels.data(),
                           block.labels.data(),
-                          block.list.data(),
-                          block.wide_list.data(),
+                          block.list.data() + at.list,
+                          block.wide_list.data() + at.list,
                           block.wide_tokens(),
                           valued_,
-                          block.list_values.data()};
+                          block.list_values.data() + at.list};
   FIELDCRAFT_DISPATCH(gather_block, view, node, sums);
-  const uint32_t* list = block.entry_list.data();
-  for (size_t k = block.to.size() - block.n_edges; k < block.to.size(); ++k) {
-    double* out = sums + block.to[k];
-    const size_t edge = k - (block.to.size() - block.n_edges);
-    const uint32_t n = block.n_pairs[edge];
-    std::fill_n(out, n, 0.0);
-    for (uint32_t j = 0; j < block.length[edge]; ++j, ++list)
-      for (uint32_t f = 0; f < n; ++f) out[f] += entries[*list + f];
-  }
 }
 
 void BlockLayout::merge(size_t piece, double* sums) const {

@@ -1,10 +1,12 @@
 // A corpus in blocks, for evaluations of the whole of it (training.hpp).
 //
 // A block is some sequences and their tokens, encoded twice: by token, as they are scored, and by column, as
-// their gradient is added up (kernels/blocks.cpp). It needs nothing of another block, so that any thread may
-// work on any of them. A column that occurs in one block has its sum there; one that occurs in several has a
-// copy in each, and the copies are added in the order of the blocks. The cuts depend on the corpus alone, so
-// that every sum has the same terms in the same order whatever the number of threads.
+// their gradient is added up (kernels/blocks.cpp). Any thread may work on any of them, and for its scores and
+// chains a block needs nothing of another one. Blocks that follow one another in the corpus are a group: they
+// add up their columns in one memory, each after the one before it (relay.hpp). A column has its sum in the
+// first group that it occurs in, and a copy in every other one; the copies are added in the order of the
+// groups. The cuts depend on the corpus alone, so that every sum has the same terms in the same order
+// whatever the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +23,28 @@ struct BlockSequence {
   int64_t first_entry;  // of its edge entries, in the block
 };
 
+// Where the columns of a kind begin in lists of a block.
+struct KindBegin {
+  uint32_t column, length, list;
+};
+
 struct Block {
+  uint32_t group = 0, rank = 0;          // its place in the group
   std::vector<BlockSequence> sequences;  // longest first
   int64_t n_tokens = 0, n_entries = 0;
 
-  std::vector<uint32_t> order, runs, scalars;  // BlockScores
-  std::vector<uint16_t> rows;                  // of the classes one after the other
-  std::vector<uint32_t> wide_rows;             // the same where a class has more than 65,536 rows
-  std::vector<int64_t> rows_at;                // [classes]
+  std::vector<uint32_t> order, scalars;  // BlockScores
+  std::vector<uint8_t> runs;
+  std::vector<uint16_t> rows;       // of the classes one after the other
+  std::vector<uint32_t> wide_rows;  // the same where a class has more than 65,536 rows
+  std::vector<int64_t> rows_at;     // [classes]
   std::vector<double> row_values, scalar_values;
 
   std::vector<uint32_t> columns;      // their numbers in the field; classes, scalars, edges
-  std::vector<uint32_t> to, lengths;  // BlockColumns
+  std::vector<uint32_t> to, lengths;  // BlockColumns, of the kinds one after the other
   std::vector<uint32_t> length;       // of the edges
-  uint32_t n_columns[kMostClasses] = {}, n_scalars = 0, n_edges = 0;
+  KindBegin begin[kMostClasses + 2] = {};
+  uint32_t n_nodes = 0, n_edges = 0;  // columns
   std::vector<uint16_t> n_labels, labels, list;
   std::vector<uint32_t> wide_list;
   std::vector<double> list_values;
@@ -57,34 +67,33 @@ class BlockLayout {
   int64_t first(int64_t i) const { return offsets_[i]; }
   int64_t length(int64_t i) const { return offsets_[i + 1] - offsets_[i]; }
   const std::vector<Block>& blocks() const { return blocks_; }
-  int64_t most_tokens() const { return most_tokens_; }  // of a block
+  uint32_t n_groups() const { return n_groups_; }
+  int n_kinds() const { return field_.n_classes() + 2; }  // of columns: classes, scalars, edges
+  int64_t most_tokens() const { return most_tokens_; }    // of a block
   int64_t most_entries() const { return most_entries_; }
   int64_t longest() const { return longest_; }  // sequence
   size_t sums_size() const { return sums_size_; }
 
   // node [tokens of the block, P] <- scores, padding 0.
   void score(const Block& block, const double* field, double* node) const;
-  // sums <- those of the block's columns; entries [entries of the block].
-  void gather(const Block& block, const double* node, const double* entries, double* sums) const;
+  // The sums of a block's columns of one kind, after those of the blocks before it in its group; entries
+  // [entries of the block].
+  void gather(const Block& block, int kind, const double* node, const double* entries, double* sums) const;
   // Adds up the copies of the columns of a piece of the field.
   void merge(size_t piece, double* sums) const;
 
   size_t bytes() const;
 
  private:
-  void cut(const EncodedTokens& tokens);
-  struct Copied {               // one thread's memory
-    std::vector<uint64_t> set;  // columns of which a block has a copy; empty between blocks
-    std::vector<uint32_t> at;   // [columns] where it is
-  };
+  void cut();
   void place_sums(int n_threads);
-  void place_copies(Block& block, uint64_t at, Copied& copied);
-  bool is_copied(uint32_t column) const { return copies_ptr_[column] < copies_ptr_[column + 1]; }
+  void place_group(uint32_t group, const std::vector<uint16_t>& groups_of, uint64_t at);
 
   FieldLayout field_;
   std::vector<int64_t> offsets_;
   bool valued_, wide_, wide_rows_;
   std::vector<Block> blocks_;
+  uint32_t n_groups_ = 1;
   int64_t most_tokens_ = 0, most_entries_ = 0, longest_ = 0;
   size_t sums_size_ = 0;              // the field's sums, then copies
   std::vector<uint32_t> copies_ptr_;  // [columns + 1]

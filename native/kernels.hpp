@@ -66,8 +66,10 @@ constexpr int kRowsAhead = 24;  // entries between a prefetch and its use
 struct BlockScores {
   int P, unit;  // width of a node's row; of which every row's width is a multiple
   int n_classes;
-  const int* widths;                        // [n_classes] of their rows
-  const uint32_t *runs, *runs_end;          // each: how many tokens, rows of each class, scalars
+  const int* widths;  // [n_classes] of their rows
+  // Tokens with as many rows of each class and as many scalars: how many tokens, then these counts, a byte
+  // each; or 0, and then the same as numbers of 32 bits.
+  const uint8_t *runs, *runs_end;
   const uint32_t* order;                    // [tokens] in which order they are scored
   size_t rows_at[kMostClasses];             // where the rows of a class begin in the field
   const uint16_t* rows[kMostClasses];       // numbers of rows in their class
@@ -79,14 +81,14 @@ struct BlockScores {
   const double* scalar_values;
 };
 
-// Its columns: where their sums go, and the tokens that have them. First the classes, then the scalars, each
-// with a few labels.
+// Its columns of one kind, a class or the scalars: where their sums go, and the tokens that have them.
+constexpr uint32_t kAddTo = 0x80000000u;  // with a place: its sum is added to what is there
+constexpr int kColumnsAhead = 8;          // as kRowsAhead
 struct BlockColumns {
-  int P, unit, n_classes;
-  const int* widths;
-  const uint32_t* n_columns;  // [n_classes]
-  uint32_t n_scalars;
-  const uint32_t* to;       // [columns]
+  int P, unit;
+  int width;  // of a row; 0 for scalars
+  uint32_t n;
+  const uint32_t* to;       // [n], and kColumnsAhead that mean nothing
   const uint32_t* lengths;  // how many columns follow one another that have how many tokens; in turn
   const uint16_t *n_labels, *labels;  // [scalars], and one after the other
   const uint16_t* list;               // tokens of the columns
@@ -95,9 +97,9 @@ struct BlockColumns {
   const double* values;
 };
 
-// Copies of columns that occur in several blocks: those of column c are copies[ptr[c]] .. copies[ptr[c + 1]],
-// followed by kCopiesAhead that mean nothing; at [columns + 1] is where their sums go. Rows have one width;
-// without, each column has its own.
+// Copies of columns that occur in several groups of blocks: those of column c are copies[ptr[c]] ..
+// copies[ptr[c + 1]], followed by kCopiesAhead that mean nothing; they are added to what is at [columns + 1].
+// Rows have one width; without, each column has its own.
 constexpr int kCopiesAhead = 16;
 struct ColumnCopies {
   const uint32_t *ptr, *copies, *at;

@@ -99,8 +99,10 @@ template <class Task>
 void for_each_task(int n_threads, size_t n_tasks, const Task& task, Watch* watch = nullptr) {
   std::atomic<size_t> next{0};
   const auto work = [&](int thread) {
-    for (size_t i = next.fetch_add(1); i < n_tasks; i = next.fetch_add(1)) {
-      if (watch != nullptr) watch->check();
+    for (;;) {
+      if (watch != nullptr) watch->check();  // first: a task that was handed out is run
+      const size_t i = next.fetch_add(1);
+      if (i >= n_tasks) return;
       task(i, thread);
     }
   };

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "parallel.hpp"
+#include "relay.hpp"
 #include "sequence_oracle.hpp"
 #include "vectormath.hpp"
 
@@ -58,8 +59,12 @@ struct ChainProblem::Sweep {
   Buffer products;                   // [blocks, S, P] of chains in step
   std::vector<PairSums> pairs;       // of blocks, for all others
   std::vector<std::unique_ptr<Lane>> lanes;
+  Relay relay;  // of the blocks of a group, through the kinds of columns
 
-  explicit Sweep(const BlockLayout& blocks) : field(blocks.field().weights_size()), sums(blocks.sums_size()) {
+  explicit Sweep(const BlockLayout& blocks)
+      : field(blocks.field().weights_size()),
+        sums(blocks.sums_size()),
+        relay(blocks.n_groups(), static_cast<size_t>(blocks.n_kinds())) {
     const size_t S = static_cast<size_t>(blocks.field().S()), P = static_cast<size_t>(blocks.field().P());
     // A feature of label pairs may belong to an attribute that occurs at first tokens alone, or at none; all
     // other columns occur in some block, which writes their sums.
@@ -268,7 +273,11 @@ void ChainProblem::run_block(size_t index, Lane& lane) {
     done = together ? run_together(block, k, lane) : grouped ? run_grouped(block, k, lane) : 0;
     for (; done == 0; ++done) run_one(block.sequences[k], lane);
   }
-  blocks_->gather(block, lane.node.data(), lane.entries.data(), sweep.sums.data());
+  for (int kind = 0; kind < blocks_->n_kinds(); ++kind) {
+    if (!sweep.relay.wait(block.group, static_cast<size_t>(kind), block.rank)) return;
+    blocks_->gather(block, kind, lane.node.data(), lane.entries.data(), sweep.sums.data());
+    sweep.relay.pass(block.group, static_cast<size_t>(kind));
+  }
 }
 
 // Writes the gradient, feature by feature, from the sums of the columns and from what it holds for label
@@ -305,13 +314,19 @@ double ChainProblem::sweep(Mode mode, const double* weights, const double* less,
   std::vector<double> pairs(static_cast<size_t>(S) * S);
   field.expand_pairs(weights, pairs.data());
   sweep.set_pairs(pairs, S, P);
+  sweep.relay.restart();
   sweep.lanes.resize(std::max<size_t>(sweep.lanes.size(), n_threads_));
   for_each_task(
       n_threads_, blocks_->blocks().size(),
       [&](size_t block, int thread) {
-        std::unique_ptr<Lane>& lane = sweep.lanes[thread];
-        if (!lane) lane = std::make_unique<Lane>(*blocks_);
-        run_block(block, *lane);
+        try {
+          std::unique_ptr<Lane>& lane = sweep.lanes[thread];
+          if (!lane) lane = std::make_unique<Lane>(*blocks_);
+          run_block(block, *lane);
+        } catch (...) {
+          sweep.relay.fail();  // those that wait for this block end, too
+          throw;
+        }
       },
       &watch);
   for_each_task(n_threads_, field.n_pieces(),

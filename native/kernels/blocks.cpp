@@ -6,8 +6,10 @@
 // Rows end with the last label that they need, in whole units of 4 or 8 doubles; a class is the rows of one
 // width. Tokens are scored in runs that have as many rows of each class, so that loops have one length; a
 // column's tokens are in rising order, and columns of a class are in falling order of length. A sum stays in
-// registers until it is stored: nothing is read back.
+// registers until it is stored, or added to that of the blocks before in the same memory.
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels.hpp"
@@ -22,6 +24,18 @@ constexpr int kLine = 8;                          // doubles in a cache line
 template <int Doubles>
 inline void prefetch_row(const double* row) {
   for (int i = 0; i < Doubles; i += kLine) __builtin_prefetch(row + i);
+}
+
+// The next run of a block (BlockScores): returns the number of its tokens.
+inline uint32_t read_run(const uint8_t*& at, int n_counts, uint32_t* counts) {
+  uint32_t n = *at++;
+  if (n > 0) {
+    for (int k = 0; k < n_counts; ++k) counts[k] = *at++;
+    return n;
+  }
+  std::memcpy(&n, at, 4), std::memcpy(counts, at + 4, 4 * static_cast<size_t>(n_counts));
+  at += 4 * (n_counts + 1);
+  return n;
 }
 
 // acc += rows of N vectors; returns the entries after them.
@@ -70,16 +84,17 @@ void score(const BlockScores& b, const double* field, const double* scalars, dou
     ids[c] = row_ids<Row>(b, c), values[c] = b.row_values[c], rows[c] = field + b.rows_at[c];
   const uint32_t* token = b.order;
   int64_t at = 0;  // of the next scalar
-  for (const uint32_t* run = b.runs; run < b.runs_end; run += C + 2)
-    for (uint32_t i = 0; i < run[0]; ++i) {
+  uint32_t counts[C + 1];
+  for (const uint8_t* run = b.runs; run < b.runs_end;)
+    for (uint32_t left = read_run(run, C + 1, counts); left > 0; --left) {
       typename U::V acc[C * U::kPerUnit] = {};
       const auto add = [&]<int... c>(std::integer_sequence<int, c...>) {
-        (add_rows<U, (c + 1) * U::kPerUnit, Valued>(ids[c], values[c], run[1 + c], rows[c], acc), ...);
+        (add_rows<U, (c + 1) * U::kPerUnit, Valued>(ids[c], values[c], counts[c], rows[c], acc), ...);
       };
       add(std::make_integer_sequence<int, C>{});
       double* out = node + static_cast<size_t>(*token++) * b.P;
       for (int v = 0; v < C * U::kPerUnit; ++v) U::store(out + v * U::kWidth, CANARY(SCORE, acc[v]));
-      add_scalars<Valued, Wide>(b.scalars, at, run[1 + C], b.scalar_values, scalars, out);
+      add_scalars<Valued, Wide>(b.scalars, at, counts[C], b.scalar_values, scalars, out);
     }
 }
 
@@ -88,27 +103,41 @@ template <bool Valued, bool Wide, class Row>
 void score_any(const BlockScores& b, const double* field, const double* scalars, double* node) {
   int64_t row_at[kMostClasses] = {}, at = 0;
   const uint32_t* token = b.order;
-  for (const uint32_t* run = b.runs; run < b.runs_end; run += b.n_classes + 2)
-    for (uint32_t i = 0; i < run[0]; ++i) {
+  uint32_t counts[kMostClasses + 1];
+  for (const uint8_t* run = b.runs; run < b.runs_end;)
+    for (uint32_t left = read_run(run, b.n_classes + 1, counts); left > 0; --left) {
       double* out = node + static_cast<size_t>(*token++) * b.P;
       std::fill_n(out, b.P, 0.0);
       for (int c = 0; c < b.n_classes; ++c)
-        for (const int64_t end = row_at[c] + run[1 + c]; row_at[c] < end; ++row_at[c]) {
+        for (const int64_t end = row_at[c] + counts[c]; row_at[c] < end; ++row_at[c]) {
           const double* row =
               field + b.rows_at[c] + static_cast<size_t>(row_ids<Row>(b, c)[row_at[c]]) * b.widths[c];
           const Vec value = splat(Valued ? b.row_values[c][row_at[c]] : 1.0);
           for (int y = 0; y < b.widths[c]; y += kWidth)
             store(out + y, load(out + y) + CANARY(SCORE, value * load(row + y)));
         }
-      add_scalars<Valued, Wide>(b.scalars, at, run[1 + b.n_classes], b.scalar_values, scalars, out);
+      add_scalars<Valued, Wide>(b.scalars, at, counts[b.n_classes], b.scalar_values, scalars, out);
     }
 }
 
-// sums[to ..] = sum of the first N vectors of the listed tokens' rows.
+// What a sum begins with: what is there, or 0. Not a product, since anything may be there, and not a branch,
+// since it would often be guessed wrong.
+template <class U>
+[[gnu::always_inline]] inline typename U::V begun(const double* at, uint64_t kept) {
+  typedef uint64_t Bits __attribute__((vector_size(U::kWidth * 8)));
+  return reinterpret_cast<typename U::V>(reinterpret_cast<Bits>(U::load(at)) & (Bits{} + kept));
+}
+
+inline double begun(const double* at, uint64_t kept) {
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(*at) & kept);
+}
+
+// to ..  <- sum of the first N vectors of the listed tokens' rows, and of what is there if that is kept.
 template <class U, int N, bool Valued, class Token>
 [[gnu::always_inline]] inline void sum_rows(const Token* tokens, const double* values, uint32_t n,
-                                            const double* node, int64_t P, double* to) {
-  typename U::V acc[N] = {};
+                                            const double* node, int64_t P, double* to, uint64_t kept) {
+  typename U::V acc[N];
+  for (int v = 0; v < N; ++v) acc[v] = begun<U>(to + v * U::kWidth, kept);
   for (uint32_t k = 0; k < n; ++k) {
     const double* row = node + static_cast<size_t>(tokens[k]) * P;
     if constexpr (Valued) {
@@ -123,13 +152,13 @@ template <class U, int N, bool Valued, class Token>
 
 template <class U, int N, bool Valued, class Token>
 void sum_wide_rows(const Token* tokens, const double* values, uint32_t n, const double* node, int64_t P,
-                   int n_vectors, double* to) {
+                   int n_vectors, double* to, uint64_t kept) {
   while (n_vectors >= N) {
-    sum_rows<U, N, Valued>(tokens, values, n, node, P, to);
+    sum_rows<U, N, Valued>(tokens, values, n, node, P, to, kept);
     node += N * U::kWidth, to += N * U::kWidth, n_vectors -= N;
   }
   if constexpr (N > 1)
-    if (n_vectors > 0) sum_wide_rows<U, N - 1, Valued>(tokens, values, n, node, P, n_vectors, to);
+    if (n_vectors > 0) sum_wide_rows<U, N - 1, Valued>(tokens, values, n, node, P, n_vectors, to, kept);
 }
 
 // Calls body(width) if a row has that many vectors, at most Most.
@@ -151,14 +180,16 @@ struct Lists {
   const double* values;
   const uint32_t *to, *lengths;
 
-  // sum(length, to) for the next n columns.
-  template <class Sum>
-  [[gnu::always_inline]] void each(uint32_t n, const Sum& sum) {
+  // sum(length, to, kept) for the next n columns, whose sums take Width doubles.
+  template <int Width, class Sum>
+  [[gnu::always_inline]] void each(uint32_t n, double* sums, const Sum& sum) {
     while (n > 0) {
       const uint32_t many = *lengths++, length = *lengths++;
       n -= many;
       for (uint32_t k = 0; k < many; ++k) {
-        sum(length, *to++);
+        prefetch_row<Width>(sums + (to[kColumnsAhead] & ~kAddTo));
+        const uint32_t at = *to++;
+        sum(length, sums + (at & ~kAddTo), uint64_t{0} - (at / kAddTo));
         tokens += length;
         if constexpr (Valued) values += length;
       }
@@ -170,10 +201,10 @@ struct Lists {
 template <bool Valued, class Token>
 [[gnu::always_inline]] inline void sum_labels(const Lists<Valued, Token>& lists, uint32_t length,
                                               const uint16_t* labels, uint16_t n_labels, const double* node,
-                                              size_t P, double* out) {
+                                              size_t P, double* out, uint64_t kept) {
   for (uint16_t j = 0; j < n_labels; ++j) {
     const double* const at = node + labels[j];
-    double total = 0;
+    double total = begun(out + j, kept);
     for (uint32_t k = 0; k < length; ++k) total += (Valued ? lists.values[k] : 1.0) * at[lists.tokens[k] * P];
     out[j] = CANARY(SCATTER, total);
   }
@@ -183,24 +214,25 @@ template <class U, bool Valued, class Token>
 void gather(const BlockColumns& b, const Token* tokens, const double* node, double* sums) {
   Lists<Valued, Token> lists{tokens, b.values, b.to, b.lengths};
   const size_t P = static_cast<size_t>(b.P);
-  for (int c = 0; c < b.n_classes; ++c) {
-    const int n_vectors = b.widths[c] / U::kWidth;
-    const bool done = of_width<kRegisters>(n_vectors, [&](auto width) {
-      lists.each(b.n_columns[c], [&](uint32_t length, uint32_t to) {
-        sum_rows<U, decltype(width)::value, Valued>(lists.tokens, lists.values, length, node, P, sums + to);
-      });
+  if (b.width == 0) {
+    const uint16_t *n_labels = b.n_labels, *labels = b.labels;
+    lists.template each<1>(b.n, sums, [&](uint32_t length, double* to, uint64_t kept) {
+      sum_labels(lists, length, labels, *n_labels, node, P, to, kept);
+      labels += *n_labels++;
     });
-    if (!done)
-      lists.each(b.n_columns[c], [&](uint32_t length, uint32_t to) {
-        sum_wide_rows<U, kRegisters, Valued>(lists.tokens, lists.values, length, node, P, n_vectors,
-                                             sums + to);
-      });
+    return;
   }
-  const uint16_t *n_labels = b.n_labels, *labels = b.labels;
-  lists.each(b.n_scalars, [&](uint32_t length, uint32_t to) {
-    sum_labels(lists, length, labels, *n_labels, node, P, sums + to);
-    labels += *n_labels++;
+  const int n_vectors = b.width / U::kWidth;
+  const bool done = of_width<kRegisters>(n_vectors, [&](auto width) {
+    constexpr int N = decltype(width)::value;
+    lists.template each<N * U::kWidth>(b.n, sums, [&](uint32_t length, double* to, uint64_t kept) {
+      sum_rows<U, N, Valued>(lists.tokens, lists.values, length, node, P, to, kept);
+    });
   });
+  if (!done)
+    lists.template each<kLine>(b.n, sums, [&](uint32_t length, double* to, uint64_t kept) {
+      sum_wide_rows<U, kRegisters, Valued>(lists.tokens, lists.values, length, node, P, n_vectors, to, kept);
+    });
 }
 
 // Rows of N vectors.
@@ -209,13 +241,15 @@ void add_row_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, d
   for (uint32_t c = begin; c < end; ++c) {
     const uint32_t first = columns.ptr[c], last = columns.ptr[c + 1];
     if (first == last) continue;
-    typename U::V acc[N] = {};
+    double* const out = sums + columns.at[c];
+    typename U::V acc[N];
+    for (int v = 0; v < N; ++v) acc[v] = U::load(out + v * U::kWidth);
     for (uint32_t k = first; k < last; ++k) {
       prefetch_row<N * U::kWidth>(sums + columns.copies[k + kCopiesAhead]);
       const double* copy = sums + columns.copies[k];
       for (int v = 0; v < N; ++v) acc[v] += U::load(copy + v * U::kWidth);
     }
-    for (int v = 0; v < N; ++v) U::store(sums + columns.at[c] + v * U::kWidth, acc[v]);
+    for (int v = 0; v < N; ++v) U::store(out + v * U::kWidth, acc[v]);
   }
 }
 
@@ -228,7 +262,7 @@ void add_any_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, d
     const uint32_t n =
         columns.width > 0 ? static_cast<uint32_t>(columns.width) : columns.at[c + 1] - columns.at[c];
     for (uint32_t j = 0; j < n; ++j) {
-      double total = 0;
+      double total = out[j];
       for (uint32_t k = first; k < last; ++k) {
         __builtin_prefetch(sums + columns.copies[k + kCopiesAhead]);
         total += sums[columns.copies[k] + j];
