@@ -113,7 +113,10 @@ def main() -> int:
         path = Path(folder) / "eng.train"
         with gzip.open(data_folder() / "conll2003" / "eng.train.gz") as packed, path.open("wb") as plain:
             shutil.copyfileobj(packed, plain)
-        rounds = [{n: run(n, path, given.iterations) for n in sizes} for _ in range(given.rounds)]
+        rounds = []
+        for _ in range(given.rounds):
+            rounds.append({n: run(n, path, given.iterations) for n in sizes})
+            print(json.dumps(rounds[-1]), file=sys.stderr, flush=True)
     return int(not report(rounds, sizes) and given.check)
 
 
