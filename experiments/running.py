@@ -17,13 +17,13 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+import fieldcraft
 from experiments.archive import Archive, Point, Result
 from experiments.configuration import Configuration, Setting
 from experiments.corpora import TASKS, Splits
@@ -269,7 +269,7 @@ class Laboratory:
 
 def versions() -> dict[str, str]:
     """What results may depend on."""
-    packages = {name: version(name) for name in ("fieldcraft", "numpy")}
+    packages = {"fieldcraft": fieldcraft.__version__, "numpy": np.__version__}
     return {**packages, "python": platform.python_version(), "machine": platform.machine()}
 
 
