@@ -29,6 +29,7 @@ from fieldcraft.cli.ranks import joined, read_parts
 from fieldcraft.problems.chain import ChainProblem
 
 LEAST = {"evaluation": 1.6, "training": 1.4}
+MEMORY = 20  # steps of L-BFGS
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -57,7 +58,7 @@ def work(path: str, iterations: int, tolerance: float) -> None:
     begun, ends = now(), []
     with joined() as ranks:
         corpus, _, _ = read_parts(ranks, [path], None, {"columns": ["word", "pos", "chunk", "ner"]}, {})
-        optimiser = LBFGS(memory=20, max_iterations=iterations, objective_tolerance=tolerance)
+        optimiser = LBFGS(memory=MEMORY, max_iterations=iterations, objective_tolerance=tolerance)
         crf = ChainCRF("entities", optimiser=optimiser, n_jobs=1)
         crf.fit(corpus, ranks=ranks, callbacks=[lambda _: ends.append(now())])
         own = {
@@ -68,7 +69,9 @@ def work(path: str, iterations: int, tolerance: float) -> None:
         every = [own] if ranks is None else ranks.gather(own)
         slowest = {name: np.max([one[name] for one in every], axis=0).tolist() for name in own}
         if ranks is None or ranks.rank == 0:
-            print(json.dumps({**slowest, "objective": crf.objective_value_, "iterations": crf.n_iter_}))
+            facts = {"tokens": crf.provenance_["tokens"], "features": len(crf.features_)}
+            ends_at = {"objective": crf.objective_value_, "iterations": crf.n_iter_}
+            print(json.dumps({**slowest, **ends_at, **facts}))
 
 
 def run(n: int, path: Path, iterations: int, tolerance: float) -> Any:
@@ -98,7 +101,28 @@ def report(rounds: list[Any], sizes: list[int]) -> bool:
     apart = max(abs(value / objectives[1] - 1) for value in objectives.values())
     print(f"objectives {objectives}, iterations {[rounds[0][n]['iterations'] for n in sizes]}")
     print(f"largest relative difference of the objectives {apart:.1e}")
+    if len(sizes) > 2:
+        fit(best, rounds[0][1])
     return all(best[1][name][0] / best[sizes[-1]][name][0] >= least for name, least in LEAST.items())
+
+
+def fit(best: dict[int, Any], facts: Any) -> None:
+    """Print the constants of docs/scale.md by least squares, and what its formula then says.
+
+    evaluation = a T / R + e F, the rest of an iteration = (b - e) F + c m F / R
+    """
+    T, F, sizes = facts["tokens"], facts["features"], np.array(list(best), np.float64)
+    terms = np.stack([1 / sizes, np.ones_like(sizes)], axis=1)  # [sizes, 2]
+    for i, clock in enumerate(CLOCKS):
+        evaluation, iteration = (
+            np.array([best[n][name][i] for n in best]) for name in ("evaluation", "iteration")
+        )
+        (a, e), (c, rest) = (np.linalg.lstsq(terms, y)[0] for y in (evaluation, iteration - evaluation))
+        said = ", ".join(f"{1000 * value:.1f}" for value in terms @ [a + c, e + rest])
+        print(
+            f"{clock}: a = {1e6 * a / T:.2f} us, b = {1e9 * (e + rest) / F:.1f} ns, "
+            f"c = {1e9 * c / (MEMORY * F):.2f} ns; iterations by the formula {said} ms"
+        )
 
 
 def main() -> int:
