@@ -13,11 +13,11 @@ import tempfile
 from pathlib import Path
 
 from experiments import tables
-from experiments.archive import Archive
 from experiments.cooperation_figures import CooperationFigure
 from experiments.cooperation_report import write_cooperation
 from experiments.report import write
-from experiments.running import FULL, QUICK, Laboratory
+from experiments.running import FULL, QUICK
+from experiments.several import FOREVER, Place, Plan, run
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -31,13 +31,17 @@ def main(arguments: list[str] | None = None) -> None:
     names = tables.names() if options.names == ["all"] else options.names
     wanted = [tables.load(name) for name in names]  # a wrong name is refused before any work
     folder = options.into or (Path(tempfile.mkdtemp()) if options.quick else RESULTS)
-    laboratory = Laboratory(
-        options.data,
-        Archive(folder / "archive.jsonl"),
-        effort=QUICK if options.quick else FULL,
-        seed=options.seed,
-        say=lambda line: print(line, file=sys.stderr, flush=True),
-    )
+    effort = QUICK if options.quick else FULL
+    place = Place(options.data, folder / "archive.jsonl", options.weights, effort, options.seed)
+    if options.jobs > 1 or options.train:
+        plan = Plan(place.laboratory())
+        for one in wanted:
+            plan.add(one)
+        left = run(plan.works.values(), place, options.jobs, options.seconds)
+        if left or options.train:
+            print("\n".join(f"not done: {work.name}" for work in left), file=sys.stderr)
+            return
+    laboratory = place.laboratory()
     for one in wanted:
         command = _command(one.name, options)
         if isinstance(one, CooperationFigure):
@@ -61,6 +65,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--quick", action="store_true", help="a few sentences and iterations, to see that it runs")
     add("--into", type=Path, help="folder of reports (default: experiments/results; a new one if quick)")
     add("--data", type=Path, default=data, help="folder of the datasets (default: FIELDCRAFT_DATA)")
+    add("--jobs", type=int, default=1, help="trainings at a time, in processes of their own (default: 1)")
+    add("--seconds", type=float, default=FOREVER, help="with --jobs, stop after so many seconds")
+    add("--train", action="store_true", help="fill the archive, write no reports")
+    add("--weights", type=Path, help="folder of weights (default: weights beside the reports)")
     add("--seed", type=int, default=0, help="of the split of the tagging corpus")
     return parser
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -107,16 +108,13 @@ class Result:
 class Archive:
     """The results in a file of JSON lines; the last line of a key counts.
 
-    Chosen weights stand in the folder ``weights`` beside it, for trainings that begin there; without them
-    these begin at zero and end at the same optimum, later.
+    Chosen weights stand in a folder, ``weights`` beside it unless another is given, for trainings that begin
+    there; without them these begin at zero and end at the same optimum, later.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._found: dict[str, Result] = {}
-        if path.exists():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            self._found = {result.key: result for result in map(_read, lines)}
+    def __init__(self, path: Path, weights: Path | None = None) -> None:
+        self.path, self.folder = path, weights or path.parent / "weights"
+        self._found: dict[str, Result] = {key: _read(raw) for key, raw in read_lines(path).items()}
 
     def get(self, key: str) -> Result | None:
         """The result of this key, if there is one."""
@@ -125,25 +123,43 @@ class Archive:
     def add(self, result: Result) -> None:
         """Keep a result, in the file too."""
         self._found[result.key] = result
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(result)) + "\n")
+        append(self.path, asdict(result))
 
     def keep(self, key: str, weights: NDArray[np.float64]) -> None:
         """Keep chosen weights."""
-        folder = self.path.parent / "weights"
-        folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / f"{key}.npy", weights)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.folder / f"{key}.{os.getpid()}.npy"
+        np.save(unfinished, weights)
+        unfinished.replace(self._file(key))
 
     def weights(self, key: str, n: int) -> NDArray[np.float64] | None:
         """[n] chosen weights of this key, if they were kept."""
-        path = self.path.parent / "weights" / f"{key}.npy"
+        path = self._file(key)
         found = np.load(path).astype(np.float64) if path.exists() else None
         return found if found is not None and len(found) == n else None
 
+    def has_weights(self, key: str) -> bool:
+        """Whether weights of this key were kept."""
+        return self._file(key).exists()
 
-def _read(line: str) -> Result:
-    raw = json.loads(line)
+    def _file(self, key: str) -> Path:
+        return self.folder / f"{key}.npy"
+
+
+def read_lines(path: Path) -> dict[str, dict[str, Any]]:
+    """The lines of a file of JSON lines by their keys; none where there is no file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {raw["key"]: raw for raw in map(json.loads, lines)}
+
+
+def append(path: Path, plain: dict[str, Any]) -> None:
+    """Add a line to a file of JSON lines, by a single write, so that several processes may share the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        file.write(json.dumps(plain).encode() + b"\n")
+
+
+def _read(raw: dict[str, Any]) -> Result:
     end = raw.pop("end")
     return Result(
         **{name: raw[name] for name in ("key", "configuration", "features", "seconds", "made")},

@@ -9,12 +9,12 @@ counted and told, and scores that differ by more than a tenth of a point are an 
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.archive import append, read_lines
 from experiments.configuration import Configuration
 from experiments.ground import Ground
 from experiments.pool import Pool
@@ -53,19 +53,20 @@ class Contrasted:
 
 def contrasted(contrast: Contrast, laboratory: Laboratory) -> Contrasted:
     """From the file, or by labelling the test set again."""
-    path = laboratory.archive.path.with_name("contrasts.jsonl")
-    sides = (contrast.before[1], contrast.after[1])
-    told = f"{[side.key for side in sides]}-{laboratory.suffix}"
-    key = hashlib.sha256(told.encode()).hexdigest()[:16]
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    known = {raw["key"]: raw for raw in map(json.loads, lines)}
+    path, key = laboratory.archive.path.with_name("contrasts.jsonl"), key_of(contrast, laboratory)
+    known = read_lines(path)
     if key in known:
         raw = known[key]
         return Contrasted(**{**raw, "tokens": tuple(map(tuple, raw["tokens"])), "moved": tuple(raw["moved"])})
     found = _contrasted(contrast, laboratory, key)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(found)) + "\n")
+    append(path, asdict(found))
     return found
+
+
+def key_of(contrast: Contrast, laboratory: Laboratory) -> str:
+    """Tells it from any other."""
+    told = f"{[side.key for side in (contrast.before[1], contrast.after[1])]}-{laboratory.suffix}"
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 def _contrasted(contrast: Contrast, laboratory: Laboratory, key: str) -> Contrasted:

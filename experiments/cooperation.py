@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.archive import Part
+from experiments.archive import Part, append, read_lines
 from experiments.configuration import Configuration
 from experiments.ground import Ground
 from experiments.running import STOPS, Laboratory
@@ -32,7 +32,7 @@ from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 
 Floats = NDArray[np.float64]
-GAMMAS = (0.01, 0.1, 1.0, 10.0)
+GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 ITERATIONS = 100
 
 
@@ -104,14 +104,11 @@ class Cooperated:
 
 def cooperated(wanted: Cooperation, laboratory: Laboratory) -> Cooperated:
     """From the file, or by training."""
-    path = laboratory.archive.path.with_name("cooperation.jsonl")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    known = {raw["key"]: raw for raw in map(json.loads, lines)}
-    key = wanted.key(laboratory)
+    path, key = laboratory.archive.path.with_name("cooperation.jsonl"), wanted.key(laboratory)
+    known = read_lines(path)
     if key not in known:
         known[key] = json.loads(json.dumps(asdict(_run(wanted, laboratory, key))))
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(known[key]) + "\n")
+        append(path, known[key])
     raw = known[key]
     together = {gamma: _followed(one) for gamma, one in raw["together"].items()}
     return Cooperated(
@@ -132,11 +129,11 @@ class Bench:
         effort = laboratory.effort.points
         members = [m if effort is None else m.thinned(effort) for m in wanted.members]
         results = [laboratory.result(member) for member in members]
-        found = [laboratory.weights(member) for member in members]
+        found = [laboratory.best_weights(member) for member in members]
         self.ground: Ground = found[0][0]
         shares = [self.ground.share(member) for member in members]
         self.rows = [np.flatnonzero(share.mask) for share in shares]
-        self.start = [vector[own] for (_, vector, _), own in zip(found, self.rows)]
+        self.start = [vector[own] for (_, vector), own in zip(found, self.rows)]
         self.priors: list[Prior] = [
             member.make_prior(result.chosen).resolved(share.design.index, self.ground.names)
             for member, result, share in zip(members, results, shares)

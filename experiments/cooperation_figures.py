@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.cooperation import Cooperation
-from experiments.families import expert_masks, gaussian, unregularised
+from experiments.families import expert_members
 
 TASK = "entities"
 THESIS = (
@@ -39,17 +39,12 @@ class CooperationFigure:
         return f"figure-{self.number}"
 
 
-def members_of(experts: str, *, regularised: bool = False) -> tuple[Any, ...]:
-    """STANDARD and a set of experts."""
-    make = gaussian if regularised else unregularised
-    return (make(TASK), *(make(TASK, mask=mask) for mask in expert_masks(TASK, experts)))
-
-
 def with_experts(experts: str, *, regularised: bool = False, **settings: Any) -> Cooperation:
     """Members that are trained together."""
-    return Cooperation(members_of(experts, regularised=regularised), **settings)
+    return Cooperation(expert_members(TASK, experts, regularised=regularised), **settings)
 
 
+FEW_GAMMAS = (0.03, 0.1, 0.3, 1.0)  # for larger sets of experts
 DEFAULT = ("together", with_experts("simple"))
 
 

@@ -35,6 +35,10 @@ FEW_SIGMAS: Grids = {
     "entities": line(0.7, 1.5, 4, 15),
     "tagging": line(1.3, 3, 7, 20),
 }
+EXPERT_SIGMAS: Grids = {
+    "entities": line(1.5, 6.5, 15, 30, 70),
+    "tagging": line(1.3, 3.2, 7, 20, 60),
+}
 RARE_SIGMAS: Grids = {
     "entities": line(15, 44, 100),
     "tagging": line(10, 30, 100),
@@ -70,6 +74,11 @@ def gaussian(task: str, templates: str = "standard", *, min_count: int = 1, mask
     """Zero mean, one variance."""
     grid = SIGMAS[task] if min_count == 1 else FEW_SIGMAS[task]
     return Configuration(task, templates, prior="gaussian", grid=grid, min_count=min_count, mask=mask)
+
+
+def gaussian_expert(task: str, mask: str, templates: str = "standard") -> Configuration:
+    """The same for a part of the features, between fewer sigmas."""
+    return Configuration(task, templates, prior="gaussian", grid=EXPERT_SIGMAS[task], mask=mask)
 
 
 def laplacian(task: str) -> Configuration:
@@ -162,10 +171,17 @@ def gazetteers_chosen() -> Configuration:
 def quarantined(apart: str, rest: str, *, regularised: bool = True) -> Pool:
     """Two members over the features of STANDARD+G, with a tuned share: the features apart, and the rest."""
     make = gaussian if regularised else unregularised
-    members = tuple(make("entities", "standard+g", mask=mask) for mask in (apart, rest))
-    return Pool(members, "tuned")
+    masks = ("" if mask == ALL else mask for mask in (apart, rest))  # the whole set is trained once
+    return Pool(tuple(make("entities", "standard+g", mask=mask) for mask in masks), "tuned")
 
 
+def discriminative(detector: str) -> Pool:
+    """What a detector finds, with S1, and everything else; priors as those of experts."""
+    masks = (f"{detector} and s1", f"all but {detector}")
+    return Pool(tuple(gaussian_expert("entities", mask, "standard+g") for mask in masks), "tuned")
+
+
+ALL = "s2noag"  # every feature of STANDARD+G
 EXPERTS = {  # of each set, beside STANDARD; label experts by task
     "positional": ("behind", "at", "ahead"),
     "random": ("random1", "random2", "random3", "random4"),
@@ -185,9 +201,15 @@ def expert_pool(
     task: str, family: str, weights: str = "uniform", *, regularised: bool = False, linear: bool = False
 ) -> Pool:
     """STANDARD and a set of experts."""
-    make = gaussian if regularised else unregularised
-    members = (make(task), *(make(task, mask=mask) for mask in expert_masks(task, family)))
-    return Pool(members, weights, linear)
+    return Pool(expert_members(task, family, regularised=regularised), weights, linear)
+
+
+def expert_members(task: str, family: str, *, regularised: bool = False) -> tuple[Configuration, ...]:
+    """STANDARD and a set of experts, without priors or each with a Gaussian."""
+    masks = expert_masks(task, family)
+    if regularised:
+        return (gaussian(task), *(gaussian_expert(task, mask) for mask in masks))
+    return (unregularised(task), *(unregularised(task, mask=mask) for mask in masks))
 
 
 def bagged_pool(task: str, n: int) -> Pool:

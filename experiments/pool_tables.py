@@ -77,7 +77,8 @@ def of_regularised_experts(number: str, task: str, printed: Mapping[str, Printed
             *((f"{name.upper()} without", expert_pool(task, name)) for name in printed),
         ),
         notes=(
-            "Uniform shares; each member has a sigma of its own, chosen by its development score. Pools "
+            "Uniform shares; each member has a sigma of its own, chosen by its development score (among "
+            "fifteen for STANDARD, five for experts). Pools "
             f"without a prior are those of table {UNIFORM[task]}.",
         ),
     )

@@ -17,13 +17,13 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+import fieldcraft
 from experiments.archive import Archive, Point, Result
 from experiments.configuration import Configuration, Setting
 from experiments.corpora import TASKS, Splits
@@ -125,6 +125,18 @@ class Laboratory:
             return ground, trained.weights, trained.end if wanted.follow else trained.weights
         return ground, kept[0], kept[1]
 
+    def best_weights(self, configuration: Configuration) -> tuple[Ground, Floats]:
+        """The features and the weights that count; a known training is repeated as far as those alone."""
+        wanted, key = self._wanted(configuration)
+        assert isinstance(wanted, Configuration)
+        known, ground = self.archive.get(key), self.ground(wanted)
+        kept = self.archive.weights(key, len(ground.index))
+        if kept is None and known is not None and wanted.follow:
+            grid = (known.chosen[: len(wanted.grid[0])],)
+            _, trained = self._trained(replace(wanted, grid=grid), key, known.model.iteration)
+            return ground, trained.weights
+        return ground, self.weights(configuration)[1] if kept is None else kept
+
     def splits(self, task: str) -> Splits:
         """The data of a task, as far as it is used."""
         if task not in self._splits:
@@ -137,6 +149,10 @@ class Laboratory:
         points = self.effort.points
         wanted = configuration if points is None else configuration.thinned(points)
         return wanted, f"{wanted.key}-{self.suffix}"
+
+    def key(self, configuration: Configuration | Pool) -> str:
+        """The key of its result in the archive."""
+        return self._wanted(configuration)[1]
 
     @property
     def suffix(self) -> str:
@@ -167,14 +183,17 @@ class Laboratory:
             self._made(ground),
         )
 
-    def _trained(self, configuration: Configuration, key: str) -> tuple[list[Point], Trained]:
-        """The path of a configuration; its weights are kept."""
+    def _trained(
+        self, configuration: Configuration, key: str, iterations: int | None = None
+    ) -> tuple[list[Point], Trained]:
+        """The path of a configuration, or the first iterations of one; its weights are kept."""
         given = None if configuration.given is None else self.result(configuration.given)
         ground = self.ground(configuration)
         start = None if given is None else self.archive.weights(given.key, len(ground.index))
-        points, trained = self._path(configuration, ground, () if given is None else given.chosen, start)
+        settings = () if given is None else given.chosen
+        points, trained = self._path(configuration, ground, settings, start, iterations)
         self.archive.keep(key, trained.weights)
-        if configuration.follow:
+        if configuration.follow and iterations is None:
             self.archive.keep(f"{key}-end", trained.end)
         return points, trained
 
@@ -207,10 +226,16 @@ class Laboratory:
         return {**found, **cut}
 
     def _path(
-        self, configuration: Configuration, ground: Ground, given: Setting, first: Floats | None
+        self,
+        configuration: Configuration,
+        ground: Ground,
+        given: Setting,
+        first: Floats | None,
+        iterations: int | None,
     ) -> tuple[list[Point], Trained]:
         """Every setting of the grid, the first from weights ``first`` or zero; and what the best one left."""
-        optimiser = OPTIMISERS[configuration.optimiser](max_iterations=self.effort.iterations, **STOPS)
+        limit = iterations or self.effort.iterations
+        optimiser = OPTIMISERS[configuration.optimiser](max_iterations=limit, **STOPS)
         points: list[Point] = []
         stops: list[Stop] = []
         kept = None
@@ -244,7 +269,7 @@ class Laboratory:
 
 def versions() -> dict[str, str]:
     """What results may depend on."""
-    packages = {name: version(name) for name in ("fieldcraft", "numpy")}
+    packages = {"fieldcraft": fieldcraft.__version__, "numpy": np.__version__}
     return {**packages, "python": platform.python_version(), "machine": platform.machine()}
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.cooperation_figures import figure, with_experts
+from experiments.cooperation_figures import FEW_GAMMAS, figure, with_experts
 
 FIGURE = figure(
-    "7.12", "POSITIONAL experts trained together", "development", ("together", with_experts("positional"))
+    "7.12",
+    "POSITIONAL experts trained together",
+    "development",
+    ("together", with_experts("positional", gammas=FEW_GAMMAS)),
 )

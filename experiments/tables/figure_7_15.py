@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from experiments.cooperation_figures import figure, with_experts
+from experiments.cooperation_figures import FEW_GAMMAS, figure, with_experts
 
-FIGURE = figure("7.15", "LABEL experts trained together", "test", ("together", with_experts("label")))
+FIGURE = figure(
+    "7.15", "LABEL experts trained together", "test", ("together", with_experts("label", gammas=FEW_GAMMAS))
+)

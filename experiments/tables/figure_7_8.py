@@ -11,4 +11,5 @@ FIGURE = figure(
     DEFAULT,
     ("weighted (0.4, 0.6)", with_experts("simple", weighted=True, shares=(0.4, 0.6))),
     ("weighted (0.6, 0.4)", with_experts("simple", weighted=True, shares=(0.6, 0.4))),
+    ("weighted, shares trained", with_experts("simple", weighted=True, train_weights=True)),
 )

@@ -126,6 +126,7 @@ def build_design(
     min_count: int = 1,
     structure: Classes | None = None,
     merge: Callable[[FeatureIndex, int], FeatureIndex] | None = None,
+    add: Callable[[NDArray[np.int64]], object] | None = None,
     n_jobs: int = 1,
 ) -> Design:
     """Count the configurations in the corpus and make the feature index.
@@ -134,7 +135,7 @@ def build_design(
     known label count nothing. With a ``structure`` the features are those of its
     parts and classes (features/classes.py); without one, those of a chain of plain labels. ``merge`` adds up
     the counts of several processes and leaves out the features that are seen less often than its second
-    argument.
+    argument; ``add`` adds up other whole numbers of theirs, in place.
     """
     rules, min_count = _rules(features, min_count)
     pairs = structure is None or "edge" in structure.parts
@@ -173,6 +174,8 @@ def build_design(
         if "tuple" in structure.configurations():
             known = np.eye(n_labels, dtype=np.uint8)[gold] if partial is None else partial.allowed(n_labels)
             counts = structure.tuple_counts(known, encoded.offsets)
+            if add is not None:
+                add(counts)
             index = with_tuples(index, counts, all_of_them=rules.all_transitions)
     own = index if merge is None else None  # merged counts are not those of this corpus
     return Design(encoded, gold, index, partial, (tokens, encoded, gold, own))

@@ -109,7 +109,9 @@ def test_bad_options(corpora: Path, tmp_path: Path) -> None:
     for options, message in [
         (["--experts", "clever"], "choose one of"),
         (["--experts", "random"], "random:K"),
-        (["--weights", "held-out"], "pass X_dev"),
+        (["--weights", "held-out"], "add --dev FILE"),
+        (["--weights", "0.6,0.6"], "--weights 0.6,0.6: they must not be negative and must sum to one"),
+        (["--weights", "1.5,-0.5"], "must not be negative"),
         (["--per", "token"], "sequence, position"),
         (["--cooperative", "--linear"], "leave out --linear"),
     ]:

@@ -37,11 +37,16 @@ def read_weights(text: str) -> Any:
     if text[:1].isalpha():
         return text.replace("-", "_")
     try:
-        return [float(number) for number in text.split(",")]
+        numbers = [float(number) for number in text.split(",")]
     except ValueError:
         raise InputError(
             f"--weights {text}: write uniform, likelihood, held-out, or numbers: 0.6,0.4"
         ) from None
+    from fieldcraft.pools.weights import CLOSE
+
+    if not (min(numbers) >= 0.0 and abs(sum(numbers) - 1.0) <= CLOSE):
+        raise InputError(f"--weights {text}: they must not be negative and must sum to one")
+    return numbers
 
 
 @dataclass
@@ -123,4 +128,5 @@ def say_saved(pool: Any, path: str, *, quiet: bool) -> None:
     if quiet:
         return
     listed = (f"{name} {weight:.4g}" for name, weight in zip(pool.member_names_, pool.pool_weights_))
-    print(f"wrote {path}: {len(pool.member_names_)} members: {', '.join(listed)}", file=sys.stderr)
+    n = len(pool.member_names_)
+    print(f"wrote {path}: {n} member{'s' * (n > 1)}: {', '.join(listed)}", file=sys.stderr)

@@ -85,8 +85,10 @@ def train(
     from fieldcraft.cli.ranks import agreed, check_ranks, joined, read_whole
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model
+    from fieldcraft.errors import InputError
     from fieldcraft.pools.experts import by_name
     from fieldcraft.pools.parallel import workers
+    from fieldcraft.pools.weights import HELD_OUT
 
     report = Report(quiet=quiet)
     settings = {"metric": metric, "n_jobs": jobs, "random_state": seed}
@@ -95,6 +97,8 @@ def train(
         with agreed(ranks):
             check_ranks(ranks, cooperative=cooperation.cooperative, parallel=parallel)
             check_outputs([output], [*files, *(dev or ()), *looks.files()])
+            if chosen["weights"] == HELD_OUT and not dev:
+                raise InputError("--weights held-out are chosen by a score on held-out data; add --dev FILE")
             stops = Stops(max_iterations=ends.max_iterations)
             crf = make_model(looks, learns, stops, partial=False, **settings)
             pool = make_pool(by_name(crf, experts), linear=linear, product=product, **chosen)

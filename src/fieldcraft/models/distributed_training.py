@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -37,13 +37,16 @@ from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weight
 from fieldcraft.models.parameters import Scoring
 from fieldcraft.models.training import NOTHING, Training
 from fieldcraft.models.training_settings import Facts, Known, Settings, SharedDesign, Trained
+from fieldcraft.models.training_states import label_windows, settled
 from fieldcraft.objectives import resolve_objective
 from fieldcraft.optimisers import Optimiser, Size, resolve
 from fieldcraft.optimisers.loop import Control, Outcome
 from fieldcraft.optimisers.table import TABLE, Choice, penalties_of
 from fieldcraft.priors import Prior
 from fieldcraft.problems import check_weights, instruction_set
+from fieldcraft.problems.states import allowed_labels, check_labels
 from fieldcraft.store.snapshots import check_snapshot
+from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
@@ -70,10 +73,6 @@ class DistributedTraining(Training):
         quiet = replace(settings, verbose=settings.verbose and ranks.rank == 0)
         with ranks.agreed():
             super().__init__(quiet, structure_for, known)
-            if settings.states != "labels":
-                raise InputError(
-                    f"states={settings.states!r} cannot be trained on several ranks; use states='labels'"
-                )
             if self.rules.likely is not None:
                 raise InputError(
                     f"features={settings.features!r} cannot be trained on several ranks; use 'supported' or "
@@ -114,6 +113,17 @@ class DistributedTraining(Training):
 
     # -- what is merged -------------------------------------------------------------------------------
 
+    def _see(self, labels: list[Any], classes: Iterable[str] = ()) -> None:
+        self.classes = self._labels(labels, classes)
+        with self.ranks.agreed():
+            own = label_windows(self.settings.states, labels)
+        windows = [found for found in self.ranks.gather(own) if found is not None]
+        with self.ranks.agreed():
+            self.structure_for = settled(self, sorted(set().union(*windows)))
+            structure = self._structure() if self.classes else None
+        if len(set(self.ranks.gather(_space(structure)))) > 1:
+            raise InputError("the ranks have different states or constraints; give all the same")
+
     def _labels(self, labels: list[Any], classes: Any) -> list[str]:
         with self.ranks.agreed():
             names = super()._labels(labels, classes)
@@ -143,7 +153,8 @@ class DistributedTraining(Training):
             raise InputError(NOTHING)
         encoder, numbers = self._united(own)
         encoded = encoded._replace(attributes=numbers.astype(np.int32)[encoded.attributes])
-        design = self._design(encoder, encoded, labels, merge=partial(self._merged, encoder, encoded))
+        merged = partial(self._merged, encoder, encoded)
+        design = self._design(encoder, encoded, labels, merge=merged, add=self.ranks.add)
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
     def _united(self, own: design_.Encoder) -> tuple[design_.Encoder, NDArray[np.int64]]:
@@ -205,7 +216,15 @@ class DistributedTraining(Training):
 
     def _problem(self, optimiser: Optimiser, design: design_.Design, prior: Prior, **options: Any) -> Any:
         self._check_alike(design, options.get("mask"))
+        self._check_labels(design)
         return super()._problem(optimiser, design, prior, reduce=self.ranks, **options)
+
+    def _check_labels(self, design: design_.Design) -> None:
+        """Refuse labels that the state space forbids, before the ranks build their problems together."""
+        structure = self._structure()
+        with self.ranks.agreed():
+            if isinstance(structure, LinearChain) and not structure.is_plain:
+                check_labels(structure, design, allowed_labels(structure, design))
 
     def _check_alike(self, design: design_.Design, mask: Any) -> None:
         """Refuse ranks that would not compute the same numbers."""
@@ -282,6 +301,22 @@ def _automatic(objective: Any, prior: Prior, size: Size | None) -> Choice:
 def _leave_to_rank_0(state: dict[str, Any]) -> None:
     """A snapshot that this rank need not write."""
     del state
+
+
+def _space(structure: Structure | None) -> str:
+    """Identifies a state space, but for labels that are the same on all ranks anyway."""
+    if not isinstance(structure, LinearChain) or structure.is_plain:
+        return ""
+    states = structure.states
+    columns = (
+        states.label_of,
+        states.node_class,
+        states.sources,
+        states.targets,
+        states.starts,
+        states.stops,
+    )
+    return hashlib.sha256(b"|".join(column.tobytes() for column in columns)).hexdigest()
 
 
 def _joint(digests: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,24 @@ def settled(training: Training, labels: list[Any]) -> Callable[[Sequence[str]], 
     if constraints is not None:
         space = local_space(space, constraint_list(constraints))
     return lambda _classes: LinearChain(space)
+
+
+def label_windows(states: Any, labels: Iterable[Sequence[Any]]) -> set[tuple[str, ...]] | None:
+    """The distinct label windows that decide a state space of ``states``; None if labels do not decide it.
+
+    As label sequences they give the same space as all of ``labels``; labels that are not known end a window.
+    """
+    text = parse_states(states) if isinstance(states, str) else None
+    if text is None or not text.observed:
+        return None
+    found: set[tuple[str, ...]] = set()
+    for row in labels:
+        known = tuple(label if isinstance(label, str) else None for label in row)
+        for end in range(1, len(known) + 1):
+            window = known[max(0, end - text.n - 1) : end]
+            gaps = [i for i, label in enumerate(window) if label is None]
+            found.add(tuple(label for label in window[gaps[-1] + 1 if gaps else 0 :] if label is not None))
+    return found
 
 
 def small_weights(seed: Any, n: int) -> NDArray[np.float64]:

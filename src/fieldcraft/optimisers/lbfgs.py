@@ -18,7 +18,8 @@ from fieldcraft.optimisers.run import Floats
 from fieldcraft.problems.protocols import Gradient
 
 LONG = 20  # steps to remember where memory allows
-MOST_BYTES = 2**29  # that these may take
+PAIR_BYTES = 8  # of a feature in a step and its change of the gradient, 32 bits each (history.py)
+MOST_BYTES = 2**29  # that the steps may take
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class LBFGS(QuasiNewton):
     @classmethod
     def automatic(cls, size: Any) -> LBFGS:
         """A long memory saves a fifth to a third of the evaluations to the optimum, where there is room."""
-        long = size is not None and not size.patient and 16 * LONG * size.features <= MOST_BYTES
+        long = size is not None and not size.patient and PAIR_BYTES * LONG * size.features <= MOST_BYTES
         return cls(memory=LONG) if long else cls()
 
     def start(self, problem: Gradient, weights: Floats) -> LBFGSRun:

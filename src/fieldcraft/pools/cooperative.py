@@ -8,7 +8,6 @@ see all sequences.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -98,6 +97,8 @@ class CooperativePool(LogOpinionPool):
     (True, True)
     """
 
+    _ranks: Ranks | None = None  # while fit runs
+
     def __init__(
         self,
         members: Any = (),
@@ -126,43 +127,28 @@ class CooperativePool(LogOpinionPool):
         self.train_weights, self.prime = train_weights, prime
         self.prior, self.optimiser, self.max_iterations = prior, optimiser, max_iterations
 
-    def fit(
-        self: Self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        X_dev: Any = None,
-        y_dev: Any = None,
-        score_every: int | None = None,
-        patience: int | None = None,
-        keep_best: bool = False,
-        max_seconds: float | None = None,
-        callbacks: Iterable[Callable[[Record], Any]] = (),
-        parallel: bool = False,
-        ranks: Ranks | None = None,
-    ) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, *, ranks: Ranks | None = None, **settings: Any) -> Self:
         """Train the members by themselves, then together.
 
-        Parameters are those of ``LogOpinionPool.fit``; scoring, patience, ``keep_best``, ``max_seconds`` and
-        callbacks apply to the members' own trainings and to the common one. ``ranks`` are the processes of an
-        MPI job, which all pass the same data: rank 0 trains the members by themselves, and their evaluations
-        in the common training are dealt to all.
+        Parameters
+        ----------
+        X, y : as in ``LogOpinionPool.fit``
+        ranks : the processes of an MPI job, which all pass the same data: rank 0 trains the members by
+            themselves, and their evaluations in the common training are dealt to all
+        settings : sample_weight, X_dev, y_dev, score_every, patience, keep_best, max_seconds, callbacks and
+            parallel, as in ``LogOpinionPool.fit``; those that control a training apply to the members' own
+            ones and to the common one
         """
-        control = {
-            "score_every": score_every,
-            "patience": patience,
-            "keep_best": keep_best,
-            "max_seconds": max_seconds,
-            "callbacks": tuple(callbacks),
-        }
-        dev = None if X_dev is None else (X_dev, y_dev)
         with guarded(ranks):
-            return self._fit(Data(X, y, sample_weight, dev), control, ranks, parallel=parallel)
+            self._ranks = ranks
+            try:
+                return super().fit(X, y, **settings)
+            finally:
+                self._ranks = None
 
-    def _fit(self: Self, data: Data, control: dict[str, Any], ranks: Ranks | None, *, parallel: bool) -> Self:
+    def _fit(self: Self, data: Data, control: dict[str, Any], *, parallel: bool) -> Self:
         X, y, sample_weight, dev = data
-        self._check_before(dev)
+        ranks = self._ranks
         names, start = by_rank_0(ranks, lambda: self._starting(data, control, parallel=parallel))
         trained = combine(start, names)
         _refuse_strangers(trained, start)

@@ -11,7 +11,7 @@ predictions never read, and the names and weights of the members in the header.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from fieldcraft.pools.weights import HELD_OUT, LIKELIHOOD, best_scored, given_we
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 from fieldcraft.structures.structure import Structure
+
+if TYPE_CHECKING:
+    from fieldcraft.pools.training import Data
 
 Self = TypeVar("Self", bound="Pool")
 Floats = NDArray[np.float64]
@@ -164,7 +167,7 @@ class Pool(Model):
         parallel : train the members through ``joblib.Parallel``, in the workers and with the backend that
             ``joblib.parallel_config`` sets; the members are the same as one after the other
         """
-        from fieldcraft.pools.training import train_members
+        from fieldcraft.pools.training import Data
 
         control = {
             "score_every": score_every,
@@ -175,8 +178,14 @@ class Pool(Model):
         }
         dev = None if X_dev is None else (X_dev, y_dev)
         self._check_before(dev)
-        names, trained = train_members(self, X, y, sample_weight, dev, control, parallel=parallel)
-        self._learn_weights(combine(trained, names), (X, y) if dev is None else dev)
+        return self._fit(Data(X, y, sample_weight, dev), control, parallel=parallel)
+
+    def _fit(self: Self, data: Data, control: dict[str, Any], *, parallel: bool) -> Self:
+        """Train, with what ``fit`` was given."""
+        from fieldcraft.pools.training import train_members
+
+        names, trained = train_members(self, *data, control, parallel=parallel)
+        self._learn_weights(combine(trained, names), data[:2] if data.dev is None else data.dev)
         self.source_ = None
         self.provenance_ = dict(getattr(trained[0], "provenance_", {}))
         return self

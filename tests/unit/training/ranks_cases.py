@@ -72,5 +72,12 @@ CASES: dict[str, Case] = {
     "partial": Case(_model(objective="marginal_likelihood"), corpus(), unknown()),
     "values": Case(_model(None), *values()),
     "large values": Case(_model(None, prior=fc.Gaussian(variance=1.0)), *values(scale=5000.0)),
+    "second order": Case(_model("c0", states="ngrams:2"), corpus(), None),
+    "observed": Case(_model("c0\nedge: c1", states="ngrams:2+observed", min_count=2), corpus(), None),
+    "valid": Case(_model("c0\nedge: c1", states="iob2", objective="softmax_margin"), corpus(), None),
+    "latent": Case(_model("c0", states="latent:2", optimiser=fc.LBFGS(max_iterations=30)), corpus(), None),
+    "unknown labels": Case(
+        _model("c0", states="labels+observed", objective="marginal_likelihood"), corpus(), unknown()
+    ),
     "few": Case(_model(), corpus(3), None),
 }

@@ -143,6 +143,10 @@ def errors(ranks: fc.Ranks) -> Any:
         "objective": lambda: fc.ChainCRF("c0", objective="margin").fit(part, ranks=ranks),
         "selected": lambda: fc.ChainCRF("c0", features="selected").fit(part, ranks=ranks),
         "prior": lambda: fc.ChainCRF("c0", prior=fc.Gaussian(variance=1 + last)).fit(part, ranks=ranks),
+        "states": lambda: fc.ChainCRF("c0", states="ngrams:2" if last else "labels").fit(part, ranks=ranks),
+        "impossible": lambda: fc.ChainCRF("c0", states="iob2").fit(
+            part, [["I-PER"] * len(row) for row in part.labels] if last else None, ranks=ranks
+        ),
         "nothing": lambda: fc.ChainCRF("c0").fit([], [], ranks=ranks),
         "overflow": lambda: fc.ChainCRF(optimiser=fc.LBFGS(), prior=None).fit(
             huge, [["A", "B"]] * 2, ranks=ranks

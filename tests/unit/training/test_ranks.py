@@ -112,6 +112,8 @@ def test_errors_of_one_rank_are_raised_on_all(tmp_path: Path) -> None:
         "objective": "no optimiser minimises margin",
         "selected": "features='selected' cannot be trained on several ranks",
         "prior": "rank 1 has another prior than rank 0",
+        "states": "different states",
+        "impossible": "rank 1: sequence 0, token 0: label 'I-PER' is impossible here",
         "nothing": "there is nothing to learn from",
         "overflow": "rank 1: ",
     }

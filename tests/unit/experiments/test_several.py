@@ -1,0 +1,88 @@
+"""Trainings in several processes: what is planned, and that they leave what one process leaves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from experiments import tables
+from experiments.__main__ import main
+from experiments.archive import Archive, read_lines
+from experiments.families import ALL, quarantined, unregularised
+from experiments.masks import mask_of
+from experiments.running import QUICK, Laboratory
+from experiments.several import Place, Plan, Work, run
+
+NAMES = ["figure-7.5", "table-6.10", "table-8.11"]
+
+
+def plan(folder: Path, *names: str) -> dict[str, Work]:
+    made = Plan(Laboratory(folder, Archive(folder / "archive.jsonl"), effort=QUICK, say=lambda line: None))
+    for name in names:
+        made.add(tables.load(name))
+    return made.works
+
+
+def test_work_comes_after_what_it_needs_and_once(tmp_path: Path) -> None:
+    works = plan(tmp_path, *NAMES, *NAMES)
+    for place, work in enumerate(works.values()):
+        assert set(work.needs) <= set(list(works)[:place])
+    kinds = [work.done for work in works.values()]
+    assert {kind: kinds.count(kind) for kind in set(kinds)} == {
+        "train": 5,  # STANDARD and SIMPLE; with a prior STANDARD, S2G and STANDARD among the features of both
+        "pool": 3,
+        "cooperate": 1,
+        "contrast": 1,
+    }
+
+
+def test_weights_that_were_not_kept_are_made_again(data_file: Callable[[str], Path], tmp_path: Path) -> None:
+    data = data_file("conll2003/eng.train.gz").parents[1]
+    laboratory = Laboratory(data, Archive(tmp_path / "archive.jsonl"), effort=QUICK, say=lambda line: None)
+    known = unregularised("entities")
+    laboratory.result(known)
+    before, best = laboratory.best_weights(known)
+    assert {work.done for work in plan(tmp_path, "figure-7.5").values()} == {"train", "cooperate"}
+    for path in (tmp_path / "weights").iterdir():
+        path.unlink()
+    done = [work.done for work in plan(tmp_path, "figure-7.5").values()]
+    assert done == ["best weights", "train", "cooperate"]
+    np.testing.assert_array_equal(laboratory.best_weights(known)[1], best)
+    assert len(before.index) == len(best)
+
+
+def test_the_whole_set_is_one_training(data_file: Callable[[str], Path], tmp_path: Path) -> None:
+    data = data_file("gazetteers/companies.txt").parents[1]
+    whole = quarantined(ALL, "standard").members[0]
+    assert whole.mask == ""
+    ground = Laboratory(data, Archive(tmp_path / "archive.jsonl"), effort=QUICK).ground(whole)
+    assert mask_of(ALL, ground.data, ground.names.labels).all()
+
+
+@pytest.mark.slow
+def test_several_processes_leave_what_one_leaves(data_file: Callable[[str], Path], tmp_path: Path) -> None:
+    data = str(data_file("conll2003/eng.train.gz").parents[1])
+    several, one = tmp_path / "several", tmp_path / "one"
+    main([*NAMES, "--quick", "--jobs", "2", "--train", "--data", data, "--into", str(several)])
+    main([*NAMES, "--quick", "--data", data, "--into", str(one)])
+    for name, fields in {"archive": ("model", "end", "chosen"), "cooperation": ("together", "alone")}.items():
+        ours, theirs = (read_lines(folder / f"{name}.jsonl") for folder in (several, one))
+        assert ours.keys() == theirs.keys()
+        for key, line in ours.items():
+            assert [line[field] for field in fields] == [theirs[key][field] for field in fields]
+    assert read_lines(several / "contrasts.jsonl") == read_lines(one / "contrasts.jsonl")
+    assert not (several / "table-6.10.md").exists()
+
+
+@pytest.mark.slow
+def test_what_fails_and_what_needs_it_are_left(tmp_path: Path) -> None:
+    works = plan(tmp_path, "table-6.10")
+    nowhere = Place(tmp_path / "nowhere", tmp_path / "archive.jsonl", None, QUICK, 0)
+    assert {work.name for work in run(works.values(), nowhere, 2)} == set(works)
+    assert run(works.values(), nowhere, 1, seconds=0.0) == list(works.values())
