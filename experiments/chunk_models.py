@@ -124,7 +124,7 @@ def templates(pieces: tuple[str, ...]) -> str:
 
 
 def read(task: str, part: str, sentences: int | None = None) -> Chunks:
-    """``development``: four fifths of the training data and the last fifth; ``test``: all of it and the test set."""
+    """``development``: four fifths of the training data and the last; ``test``: all of it, the test set."""
     folder = Path(os.environ.get("FIELDCRAFT_DATA", "../shared/data")) / "conll2000"
     columns = {"columns": ["word", "pos", "chunk"], "label": "chunk"}
     train = fc.read(folder / "train.txt.gz", **columns)[:sentences]

@@ -72,9 +72,7 @@ def run(scheme: str, sentences: int | None) -> dict[str, Any]:
     out: dict[str, Any] = {"scheme": scheme, "gold": {p: t[1] for p, t in tests.items()}, "predicted": {}}
     out["seconds"], out["weights"], out["invalid"] = {}, {}, {}
     for way, states in (("none", "labels"), ("both", scheme)):
-        crf = fc.ChainCRF(
-            "entities", states=states, prior=fc.Gaussian(variance=VARIANCE), optimiser="lbfgs"
-        )
+        crf = fc.ChainCRF("entities", states=states, prior=fc.Gaussian(variance=VARIANCE), optimiser="lbfgs")
         begun = time.process_time()
         crf.fit(train, y)
         out["seconds"][way], out["weights"][way] = time.process_time() - begun, len(crf.weights_)

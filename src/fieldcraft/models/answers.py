@@ -212,7 +212,12 @@ class Answers(Settings, Estimator):
             return question(self._scored(X, predictor))
 
     def _under(
-        self, X: Any, constraints: Any, question: Callable[[Scored | Constrained], T], *, rounded: bool = False
+        self,
+        X: Any,
+        constraints: Any,
+        question: Callable[[Scored | Constrained], T],
+        *,
+        rounded: bool = False,
     ) -> T:
         """The result of a question about X under constraints, or without any."""
         constraints = getattr(self, "constraints", None) if constraints is None else constraints

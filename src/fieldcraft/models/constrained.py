@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.models.blocks import Block, Predictor, cuts, log_share, part_of
+from fieldcraft.models.blocks import Block, Predictor, block_tokens_of, cuts, log_share, part_of
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.structures.constrained import ConstrainedChain, best_states
 from fieldcraft.structures.constraints import Constraint, constraint_list
@@ -27,7 +27,6 @@ from fieldcraft.structures.linear_chain import LinearChain
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 T = TypeVar("T")
-BLOCK_TOKENS = 20_000
 K_BEST = 64  # labellings that are tried in turn before a linear programme
 NEAREST = 64  # labellings near a fractional solution, of which the best that obeys is taken
 
@@ -70,8 +69,8 @@ class Constrained:
         for i, constraints in enumerate(self.lists):
             groups.setdefault(constraints, []).append(i)
         for constraints, rows in groups.items():
-            lengths = np.diff(self.encoded.offsets)[rows]
-            ends = cuts(np.concatenate([[0], np.cumsum(lengths)]), BLOCK_TOKENS)
+            lengths, tokens = np.diff(self.encoded.offsets)[rows], block_tokens_of(self.predictor.scorer)
+            ends = cuts(np.concatenate([[0], np.cumsum(lengths)]), tokens)
             for a, b in zip(ends, ends[1:]):
                 yield np.array(rows[a:b], np.int64), self._chain(constraints)
 
@@ -181,7 +180,7 @@ class Constrained:
         return self.base.labels_of(solved.states), solved.method, optimal, 0.0 if optimal else gap
 
     def _round(self, one: Block, chain: ConstrainedChain, shares: Floats) -> Ints | None:
-        """The best of the states near the fractions [T, S] of a linear programme that obey; None without any."""
+        """The best states near the fractions [T, S] of a linear programme that obey; None without any."""
         ends = np.array([0, len(shares)])
         near = LinearChain.potentials(shares, np.zeros(self.base.states.n_transitions), ends)
         found: list[tuple[float, Ints]] = []

@@ -100,7 +100,9 @@ class NaiveBayes(RowModel):
         """
         self._require_fitted()
         if self.objective == "conditional":
-            raise InputError("log_likelihood: a conditional model has no p(x); use objective='joint' or 'hybrid'")
+            raise InputError(
+                "log_likelihood: a conditional model has no p(x); use objective='joint' or 'hybrid'"
+            )
         if self.joint_ is None:
             return self.log_partition(X)
         generative = NaiveBayes(n_jobs=self.n_jobs)
@@ -127,7 +129,9 @@ class NaiveBayes(RowModel):
         if self.objective == "hybrid" and not 0.0 < float(self.coupling) < float("inf"):
             raise InputError(f"coupling={self.coupling!r}; it must be a positive number")
 
-    def _conditional(self, encoder: Any, encoded: Any, gold: Any, names: list[str], counted: Floats) -> Floats:
+    def _conditional(
+        self, encoder: Any, encoded: Any, gold: Any, names: list[str], counted: Floats
+    ) -> Floats:
         """[A, Y] weights by conditional likelihood, free or near those of the counts."""
         design = build_design(encoder, encoded, gold, len(names), features="all")
         prior = self.prior
@@ -154,7 +158,9 @@ class NaiveBayes(RowModel):
         self.joint_ = joint
 
 
-def _counted(encoder: Any, encoded: Any, values: Floats, gold: Any, n_labels: int, smoothing: float) -> Floats:
+def _counted(
+    encoder: Any, encoded: Any, values: Floats, gold: Any, n_labels: int, smoothing: float
+) -> Floats:
     """[A, Y] log p(f | y); the row of the bias has log p(y)."""
     counts = np.zeros((encoder.n_attributes, n_labels))
     np.add.at(counts, (encoded.attributes, np.repeat(gold, np.diff(encoded.token_ptr))), values)

@@ -92,12 +92,17 @@ def named(model: Any) -> list[tuple[tuple[str, str], float]]:
     index = model._parameters.index
     texts = list(model._parameters.encoder.attribute_text(index.attribute))
     labels = model.classes_[index.label]
-    return [((f.split("=")[0], str(y)), float(w)) for f, y, w in zip(texts, labels, model._parameters.weights)]
+    return [
+        ((f.split("=")[0], str(y)), float(w)) for f, y, w in zip(texts, labels, model._parameters.weights)
+    ]
 
 
 def dense(table: Any, y: list[str], smoothing: float) -> tuple[Any, Any, Any]:
     """The design with a bias, the numbers of the labels, and the weights of the counts [A, Y]."""
-    design, gold = np.column_stack([table, np.ones(len(table))]), np.array(["abc".index(label) for label in y])
+    design, gold = (
+        np.column_stack([table, np.ones(len(table))]),
+        np.array(["abc".index(label) for label in y]),
+    )
     rows = [table[gold == k] for k in range(3)]
     counted = np.array([[*np.log((r.sum(axis=0) + smoothing) / (r.sum() + 5 * smoothing)), 0] for r in rows])
     counted[:, -1] = [math.log(len(r) / len(table)) for r in rows]
