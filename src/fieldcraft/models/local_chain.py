@@ -52,7 +52,8 @@ class LocalWeights:
 
     def potentials(self, encoded: Encoded) -> Parts:
         """Local log-probabilities: of first tokens as nodes, of the others as edges."""
-        return normalised(*self._weights.arrays(encoded), encoded.offsets)
+        node, edge = self._weights.arrays(encoded)
+        return normalised(node, edge, encoded.offsets)
 
 
 def normalised(node: Floats, edge: Floats, offsets: NDArray[np.int64]) -> Parts:

@@ -63,9 +63,10 @@ class LogisticRegression(RowModel):
         exp(w_{f y}) over features of a label. What a label has left over belongs to features that training
         never saw, so that the probabilities of a label sum to one and no row is judged differently.
 
-        >>> model = LogisticRegression().fit([{"warm": 1.0}, {"cold": 1.0}], ["sun", "rain"])
+        >>> rows = [{"warm": 1.0}, {"cold": 1.0}]
+        >>> model = LogisticRegression().fit(rows, ["sun", "rain"])
         >>> twin = model.to_naive_bayes()
-        >>> bool(abs(twin.predict_proba([{"cold": 2.0}]) - model.predict_proba([{"cold": 2.0}])).max() < 1e-12)
+        >>> bool(abs(twin.predict_proba(rows) - model.predict_proba(rows)).max() < 1e-12)
         True
         """
         from fieldcraft.models.naive_bayes import NaiveBayes
@@ -77,6 +78,8 @@ class LogisticRegression(RowModel):
             table[features] -= np.logaddexp.reduce(table[features], axis=0).max()
         table[bias] -= np.logaddexp.reduce(table[bias])
         model = NaiveBayes(labels=self.labels, n_jobs=self.n_jobs, random_state=self.random_state)
-        parameters = parameters_of(self._parameters.encoder, table, self.structure_for(self.classes_))
+        parameters = parameters_of(
+            self._parameters.encoder, table, self.structure_for(self.classes_.tolist())
+        )
         model._settle(parameters, self.classes_.tolist())
         return model

@@ -2,12 +2,12 @@
 
     joint         p(x, y) = p(y) * product over features of p(f | y) ** x_f          counts, smoothed
     conditional   the same weights by p(y | x): logistic regression
-    hybrid        p(x; u) p(y | x; w): the weights u are those of counts, w maximise the conditional likelihood
-                  less sum of (w - u)^2 / (2 coupling)
+    hybrid        p(x; u) p(y | x; w): the weights u are those of counts, w maximise the conditional
+                  likelihood less sum of (w - u)^2 / (2 coupling)
 
 A small coupling makes w = u (naive Bayes), a large one leaves w free (logistic regression without a penalty).
 The hybrid is described by Sutton and McCallum (An introduction to conditional random fields for relational
-learning, equation 4.12, after Minka); the Gaussian between the two sets of weights is Lasserre's and Bishop's.
+learning, equation 4.12, after Minka), who leave u and w independent; the Gaussian between them is a choice.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class NaiveBayes(RowModel):
         if self.joint_ is None:
             return self.log_partition(X)
         generative = NaiveBayes(n_jobs=self.n_jobs)
-        own = parameters_of(self._parameters.encoder, self.joint_, self.structure_for(self.classes_))
+        own = parameters_of(self._parameters.encoder, self.joint_, self.structure_for(self.classes_.tolist()))
         generative._settle(own, self.classes_.tolist())
         return generative.log_partition(X)
 

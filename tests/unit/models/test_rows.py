@@ -74,7 +74,7 @@ def test_negative_counts_are_refused() -> None:
 
 
 def test_logistic_regression_becomes_a_naive_bayes_model_whose_probabilities_are_probabilities() -> None:
-    X, y, table = data()
+    X, y, _ = data()
     logistic = fc.LogisticRegression(prior=fc.Gaussian(variance=2.0)).fit(X, y)
     bayes = logistic.to_naive_bayes()
     np.testing.assert_allclose(bayes.predict_proba(X), logistic.predict_proba(X), rtol=1e-9)
