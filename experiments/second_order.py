@@ -25,7 +25,7 @@ from experiments.chunk_models import Chunks, Setting, read, span_f, train
 # What development data shows to be the best (`search`); first order, the other spaces use the same.
 CHOSEN = {
     "np": Setting(("base", "edges", "lower"), "iobes"),
-    "all": Setting(("base", "affixes", "edges", "lower"), "iobes"),
+    "all": Setting(("base", "affixes", "edges", "lower", "shapes"), "iobes"),
 }
 SPACES = {
     "first": "labels",
