@@ -228,3 +228,13 @@ def test_names_that_are_no_labels(constraint: Constraint) -> None:
     crf, X = model()
     with pytest.raises(InputError, match=f"constraint '{constraint}': .* the labels B-c, B-r, I-c, O"):
         crf.predict(X, constraints=[constraint])
+
+
+@pytest.mark.parametrize(
+    "text", ["at_most 1 q", "implies q c", "excludes c q", "forced 0 q", "forbidden q O"]
+)
+def test_a_model_with_constraints_on_unknown_names_is_not_trained(text: str) -> None:
+    _, X = model()
+    y = [[NAMES[i % 4] for i in range(len(x))] for x in X]
+    with pytest.raises(InputError, match=f"constraint '{text}': 'q' is n"):
+        fc.ChainCRF(constraints=[text]).fit(X, y)
