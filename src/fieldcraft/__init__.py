@@ -15,7 +15,8 @@ _NAMES = {
     "fieldcraft.models.segments": "SegmentCRF",
     "fieldcraft.models.hmm": "HMM",
     "fieldcraft.models.local_chain": "CMM MEMM",
-    "fieldcraft.models.rows": "LogisticRegression NaiveBayes",
+    "fieldcraft.models.logistic": "LogisticRegression",
+    "fieldcraft.models.naive_bayes": "NaiveBayes",
     "fieldcraft.models.persistence": "load",
     "fieldcraft.pools.logarithmic": "LogOpinionPool",
     "fieldcraft.pools.linear": "LinearOpinionPool",
@@ -99,7 +100,8 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.models.hmm import HMM as HMM
     from fieldcraft.models.local_chain import CMM as CMM, MEMM as MEMM
     from fieldcraft.models.persistence import load as load
-    from fieldcraft.models.rows import LogisticRegression as LogisticRegression, NaiveBayes as NaiveBayes
+    from fieldcraft.models.logistic import LogisticRegression as LogisticRegression
+    from fieldcraft.models.naive_bayes import NaiveBayes as NaiveBayes
     from fieldcraft.models.text import TextSpan as TextSpan
     from fieldcraft.optimisers import (
         AROW as AROW,

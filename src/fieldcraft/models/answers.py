@@ -81,14 +81,16 @@ class Answers(Settings, Estimator):
         """
         return self._under(X, constraints, lambda of: of.predict())
 
-    def decode(self, X: Any, *, constraints: Any = None) -> list[Decoding]:
+    def decode(self, X: Any, *, constraints: Any = None, rounded: bool = False) -> list[Decoding]:
         """Labels with their log-probability, one Decoding per sequence.
 
         It says whether the labels are proved to be the best. Under ``constraints`` labels is None where no
         labelling obeys them, and ``why`` names those in conflict; ``value`` is log p(y | x) of the model
-        without them.
+        without them. Where constraints need a linear programme whose solution is fractional, an integer
+        programme follows, which may take long; with ``rounded`` a labelling near the fractions that obeys is
+        taken instead, and ``gap`` says how far from the best it may be.
         """
-        return self._under(X, constraints, lambda of: of.decode())
+        return self._under(X, constraints, lambda of: of.decode(), rounded=rounded)
 
     def predict_proba(self, X: Any, *, constraints: Any = None) -> NDArray[np.object_]:
         """Marginal probabilities: an object array of [T, Y] arrays in the order of ``classes_``.
@@ -209,7 +211,14 @@ class Answers(Settings, Estimator):
         with crew(predictor.structure.n_jobs):
             return question(self._scored(X, predictor))
 
-    def _under(self, X: Any, constraints: Any, question: Callable[[Scored | Constrained], T]) -> T:
+    def _under(
+        self,
+        X: Any,
+        constraints: Any,
+        question: Callable[[Scored | Constrained], T],
+        *,
+        rounded: bool = False,
+    ) -> T:
         """The result of a question about X under constraints, or without any."""
         constraints = getattr(self, "constraints", None) if constraints is None else constraints
         if constraints is None:
@@ -218,7 +227,8 @@ class Answers(Settings, Estimator):
 
         predictor = self._predictor()
         with crew(predictor.structure.n_jobs):
-            return question(Under(predictor, self._scored(X, predictor).encoded, constraints))
+            encoded = self._scored(X, predictor).encoded
+            return question(Under(predictor, encoded, constraints, rounded=rounded))
 
     def _scored(self, X: Any, predictor: Predictor | None = None, *, keep: bool = False) -> Scored:
         predictor = self._predictor() if predictor is None else predictor

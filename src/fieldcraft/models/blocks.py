@@ -39,6 +39,14 @@ class Scorer(Protocol):
         """The potentials of a batch."""
 
 
+BLOCK_TOKENS = 20_000
+
+
+def block_tokens_of(scorer: Scorer) -> int:
+    """About how many tokens are scored at a time; fewer if the scorer says so."""
+    return int(getattr(scorer, "block_tokens", BLOCK_TOKENS))
+
+
 class Predictor(NamedTuple):
     """A trained model as predictions use it; training the model again does not change it."""
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
-from fieldcraft.models.blocks import Block, Predictor, cuts, log_share, part_of
+from fieldcraft.models.blocks import Block, Predictor, block_tokens_of, cuts, log_share, part_of
 from fieldcraft.structures.answers import Decoding
 from fieldcraft.structures.constrained import ConstrainedChain, best_states
 from fieldcraft.structures.constraints import Constraint, constraint_list
@@ -27,8 +27,8 @@ from fieldcraft.structures.linear_chain import LinearChain
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 T = TypeVar("T")
-BLOCK_TOKENS = 20_000
-K_BEST = 64  # labellings that are tried in turn before an integer programme
+K_BEST = 64  # labellings that are tried in turn before a linear programme
+NEAREST = 64  # labellings near a fractional solution, of which the best that obeys is taken
 
 
 class Constrained:
@@ -39,14 +39,18 @@ class Constrained:
     predictor : the trained model
     encoded : the sequences
     constraints : a list of constraints (or texts), or a list of such lists
+    rounded : round a linear programme whose solution is fractional, where that obeys, instead of solving an
+        integer programme
     """
 
-    def __init__(self, predictor: Predictor, encoded: Encoded, constraints: Any) -> None:
+    def __init__(
+        self, predictor: Predictor, encoded: Encoded, constraints: Any, *, rounded: bool = False
+    ) -> None:
         if not isinstance(predictor.structure, LinearChain) or predictor.voters is not None:
             raise InputError("constraints are for chains; this model is of another kind")
         if predictor.decoding != "viterbi":
             raise InputError(f"constraints need decoding='viterbi', not {predictor.decoding!r}")
-        self.predictor, self.encoded = predictor, encoded
+        self.predictor, self.encoded, self.rounded = predictor, encoded, rounded
         self.base: LinearChain = predictor.structure
         self._made: dict[tuple[Constraint, ...], ConstrainedChain] = {}
         self.lists = lists_of(constraints, len(encoded.offsets) - 1)
@@ -65,8 +69,8 @@ class Constrained:
         for i, constraints in enumerate(self.lists):
             groups.setdefault(constraints, []).append(i)
         for constraints, rows in groups.items():
-            lengths = np.diff(self.encoded.offsets)[rows]
-            ends = cuts(np.concatenate([[0], np.cumsum(lengths)]), BLOCK_TOKENS)
+            lengths, tokens = np.diff(self.encoded.offsets)[rows], block_tokens_of(self.predictor.scorer)
+            ends = cuts(np.concatenate([[0], np.cumsum(lengths)]), tokens)
             for a, b in zip(ends, ends[1:]):
                 yield np.array(rows[a:b], np.int64), self._chain(constraints)
 
@@ -166,13 +170,24 @@ class Constrained:
         if len(paths) < K_BEST:
             return None, "k-best", True, 0.0
         node, edge = arrays_of(self.predictor.scorer, one)
-        solved = Programme(self.base.states, node, edge, chain.rules).solve()
+        rounding = (lambda shares: self._round(one, chain, shares)) if self.rounded else None
+        solved = Programme(self.base.states, node, edge, chain.rules).solve(rounding)
         if solved.states is None:
             return None, solved.method, solved.optimal, 0.0
         score = float(self.base.score(one.potentials, solved.states)[0])
         gap = max(solved.bound - score, 0.0)
         optimal = solved.optimal and gap <= 1e-6 * max(1.0, abs(score))
         return self.base.labels_of(solved.states), solved.method, optimal, 0.0 if optimal else gap
+
+    def _round(self, one: Block, chain: ConstrainedChain, shares: Floats) -> Ints | None:
+        """The best states near the fractions [T, S] of a linear programme that obey; None without any."""
+        ends = np.array([0, len(shares)])
+        near = LinearChain.potentials(shares, np.zeros(self.base.states.n_transitions), ends)
+        found: list[tuple[float, Ints]] = []
+        for path in self.base.k_best(near, NEAREST)[0][0]:
+            if chain.obeyed(self.base.labels_of(path), ends)[0]:
+                found.append((float(self.base.score(one.potentials, path)[0]), path))
+        return max(found, key=lambda pair: pair[0])[1] if found else None
 
     def _values(self, sub: Block, labels: list[Ints]) -> Floats:
         """[N] log p(y | x) of the unconstrained model; what has no labels counts nothing."""

@@ -21,7 +21,7 @@ from fieldcraft.design import Encoder, make_encoder, windows_of
 from fieldcraft.errors import InputError
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import PartialLabels, declared_labels, encode_partial
-from fieldcraft.models.hmm_counts import Counts, HMMProbabilities, Symbols
+from fieldcraft.models.hmm_counts import Counts, HMMProbabilities, Symbols, check_probabilities
 from fieldcraft.models.inputs import labels_of
 from fieldcraft.models.model import Model
 from fieldcraft.models.parameters import Parameters
@@ -91,7 +91,11 @@ class HMM(Model):
             return self
         encoder = make_encoder(self._templates())
         encoded = encoder.encode(X, grow=True)
+        if not encoded.offsets[-1]:
+            raise InputError("there is nothing to learn from: X has no tokens")
         if y is None and not (isinstance(X, Corpus) and any(row for row in X.labels if row)):
+            if self.n_states is None:
+                raise InputError("there are no labels; give y, or n_states for Baum-Welch without any")
             names = [str(s) for s in range(whole_number(self.n_states, "n_states", 1))]
             allowed = np.ones((int(encoded.offsets[-1]), len(names)), bool)
         else:
@@ -123,6 +127,13 @@ class HMM(Model):
         encoder = make_encoder(hmm._templates())
         encoder.encode([{hmm.column: list(symbols)}], grow=True)
         first, steps, shown = (np.asarray(part, np.float64) for part in (start, transition, emission))
+        S, V = len(labels), encoder.n_attributes - 2  # the others are `first` and `bias`
+        for name, part, shape in (
+            ("start", first, (S,)),
+            ("transition", steps, (S, S)),
+            ("emission", shown, (S, V)),
+        ):
+            check_probabilities(name, part, shape)
         found = HMMProbabilities(first, steps, shown, np.zeros(len(labels)))
         hmm._take_probabilities(encoder, list(labels), found)
         return hmm

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Encoder
+from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.structures import chain
 from fieldcraft.structures.states import StateSpace
@@ -117,3 +118,11 @@ def _shares(counts: Floats, totals: Floats) -> Floats:
     """Rows divided by their totals; a row without any count is uniform."""
     uniform = np.full_like(counts, 1.0 / counts.shape[1])
     return np.divide(counts, totals[:, None], out=uniform, where=totals[:, None] > 0)
+
+
+def check_probabilities(name: str, part: Floats, shape: tuple[int, ...]) -> None:
+    """InputError unless an array has this shape and its rows are distributions."""
+    if part.shape != shape:
+        raise InputError(f"{name} has the shape {part.shape}; {shape} is needed for these labels and symbols")
+    if not np.all(part >= 0) or not np.allclose(part.sum(axis=-1), 1.0, rtol=0, atol=1e-6):
+        raise InputError(f"{name}: each row must be probabilities, none negative, that sum to one")

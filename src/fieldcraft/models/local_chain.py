@@ -25,6 +25,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import declared_labels, encode_labels
+from fieldcraft.models.blocks import BLOCK_TOKENS
 from fieldcraft.models.inputs import encode, labels_of
 from fieldcraft.models.model import Model
 from fieldcraft.models.parameters import Parameters
@@ -35,18 +36,24 @@ from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 
 Floats = NDArray[np.float64]
+CELLS = 2_000_000  # local log-probabilities of a block: 16 MB
 Self = TypeVar("Self", bound="LocalChain")
 
 
 class LocalWeights:
-    """Scores of a chain, normalised at each step over the current label."""
+    """Scores of a chain, normalised at each step over the current label.
 
-    def __init__(self, weights: ChainWeights) -> None:
+    Every token has Y * Y of them, so that fewer tokens are scored at a time where there are many labels.
+    """
+
+    def __init__(self, weights: Any, n_labels: int) -> None:
         self._weights = weights
+        self.block_tokens = max(1, min(BLOCK_TOKENS, CELLS // n_labels**2))
 
     def potentials(self, encoded: Encoded) -> Parts:
         """Local log-probabilities: of first tokens as nodes, of the others as edges."""
-        return normalised(*self._weights.arrays(encoded), encoded.offsets)
+        node, edge = self._weights.arrays(encoded)
+        return normalised(node, edge, encoded.offsets)
 
 
 def normalised(node: Floats, edge: Floats, offsets: NDArray[np.int64]) -> Parts:
@@ -169,7 +176,7 @@ class LocalChain(Model):
         chain = ChainWeights.of(index, weights, len(self.classes_))
         if not self.shared:
             chain = _first_apart(index, weights, len(self.classes_))
-        return predictor._replace(scorer=LocalWeights(chain))
+        return predictor._replace(scorer=LocalWeights(chain, len(self.classes_)))
 
 
 def _first_apart(index: FeatureIndex, weights: Floats, n: int) -> Any:

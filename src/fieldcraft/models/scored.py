@@ -28,7 +28,15 @@ from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.numbered import spelled
 from fieldcraft.labels import encode_labels
-from fieldcraft.models.blocks import Block, Predictor, cuts, distinct_labellings, log_share, part_of
+from fieldcraft.models.blocks import (
+    Block,
+    Predictor,
+    block_tokens_of,
+    cuts,
+    distinct_labellings,
+    log_share,
+    part_of,
+)
 from fieldcraft.models.inputs import labels_of, sequences_of
 from fieldcraft.models.spans import SpanWindows, as_span, predicted_spans, window_probabilities
 from fieldcraft.structures.answers import Decoding
@@ -40,7 +48,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 T = TypeVar("T")
-BLOCK_TOKENS = 20_000
 
 
 class Scored:
@@ -71,12 +78,12 @@ class Scored:
         encoded: Encoded,
         *,
         keep: bool = True,
-        block_tokens: int = BLOCK_TOKENS,
+        block_tokens: int | None = None,
     ) -> None:
         self._predictor = predictor
         self._X = X
         self._encoded = encoded
-        self._block_tokens = block_tokens
+        self._block_tokens = block_tokens_of(predictor.scorer) if block_tokens is None else block_tokens
         self._blocks = list(self._cut(keep=True)) if keep else None
 
     def __len__(self) -> int:

@@ -21,11 +21,11 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.numbered import spelled
 from fieldcraft.labels import declared_labels, encode_labels
-from fieldcraft.models.blocks import Predictor, cuts, part_of
+from fieldcraft.models.blocks import BLOCK_TOKENS, Predictor, cuts, part_of
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of
 from fieldcraft.models.parameters import Parameters, Scoring
-from fieldcraft.models.scored import BLOCK_TOKENS, Scored
+from fieldcraft.models.scored import Scored
 from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.models.training_settings import Settings, SharedDesign, Trained
 from fieldcraft.pools.codes import make_code, needs_confusion

@@ -42,6 +42,10 @@ class LabelRules:
         for linear in self.linear:
             for label, _ in linear.coefficients:
                 self.label(label, linear)
+        for counting in self.counting:
+            named = (counting.name,) if isinstance(counting, Count) else (counting.first, counting.second)
+            for name in named:
+                self.members(name, counting)
 
     def label(self, name: str, constraint: Constraint) -> int:
         """The number of a label."""

@@ -4,10 +4,13 @@
     subject to  x[0] sums to one;  what flows into a state flows out of it;  the constraints, linear in x, z
 
 Without "whole numbers" it is a linear programme; where its solution is integral, it is the best labelling.
+Else its value is an upper bound: a labelling that is near the fractions and obeys (rounding, where asked for)
+is within bound - score of the best.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,13 +130,21 @@ class Programme:
         starts = begins[s.label_of[s.sources], s.label_of[s.targets]]
         return np.concatenate([first, *(self._z(t)[starts] for t in range(1, self.T))])
 
-    def solve(self) -> Solved:
-        """LP first; ILP where its solution is not integral."""
+    def solve(self, rounding: Callable[[Floats], NDArray[np.int32] | None] | None = None) -> Solved:
+        """LP first; ILP where its solution is not integral.
+
+        ``rounding`` makes states of the fractions [T, S] of a solution, or None; without it, or where it
+        finds nothing, the integer programme is solved.
+        """
         relaxed = self._run(whole=False)
         if relaxed.x is None:
             return Solved(None, "linear programme", True, -INFINITY)
         if np.all(np.abs(relaxed.x - relaxed.x.round()) < WHOLE):
             return Solved(self._path(relaxed.x), "linear programme", True, -relaxed.fun)
+        if rounding is not None:
+            rounded = rounding(relaxed.x[: self.T * self.S].reshape(self.T, self.S))
+            if rounded is not None:
+                return Solved(rounded, "rounded linear programme", True, -relaxed.fun)
         found = self._run(whole=True)
         if found.x is None:
             proved = found.status == 2  # infeasible

@@ -215,7 +215,7 @@ class LinearChain(Structure):
         return InputError(
             f"sequence {sequence}, {what} in the state space of the model; mend the labels "
             "(fc.schemes.convert(labels, 'conlleval', scheme) spells spans as a scheme requires), "
-            "or choose other states="
+            "or choose other states= or constraints="
         )
 
     def restrict(self, potentials: Any, gold: NDArray[Any]) -> Any:

@@ -96,19 +96,25 @@ def observed_tuples(labels: Iterable[Sequence[int]], order: int) -> set[tuple[in
     return seen
 
 
-def latent_columns(names: Sequence[str], m: int) -> Columns:
-    """m states per label: those of label y are y m … y m + m - 1; each has weights of its own."""
-    S = len(names) * m
+def latent_columns(base: Any, m: int) -> Columns:
+    """m states per label of a space with one: those of label y are y m … y m + m - 1.
+
+    Each has weights of its own, and each follows all those of the labels that its label may follow.
+    """
+    S, E = base.n_states * m, len(base.sources)
     check_size(S)
-    ones = np.ones(S, bool)
+    before, after = np.divmod(np.tile(np.arange(m * m), E), m)
+    sources = np.repeat(base.sources, m * m).astype(np.int64) * m + before
+    targets = np.repeat(base.targets, m * m).astype(np.int64) * m + after
+    order = np.lexsort((targets, sources))
     return {
         "n_states": S,
-        "sources": np.repeat(np.arange(S), S),
-        "targets": np.tile(np.arange(S), S),
-        "starts": ones,
-        "stops": ones,
+        "sources": sources[order],
+        "targets": targets[order],
+        "starts": np.repeat(base.starts, m),
+        "stops": np.repeat(base.stops, m),
         "label_of": np.arange(S) // m,
-        "names": tuple(names),
+        "names": base.names,
     }
 
 

@@ -14,8 +14,8 @@ from fieldcraft.structures.states import StateSpace
 
 KINDS = ("labels", "ngrams", "latent")
 FORM = (
-    "write labels, ngrams:2 or latent:3, each of the first two with +observed and +iob2 (or another scheme) "
-    "if wanted, a scheme alone, or give a StateSpace"
+    "write labels, ngrams:2 or latent:3, each with +observed and +iob2 (or another scheme) if wanted, a "
+    "scheme alone, or give a StateSpace"
 )
 
 
@@ -46,7 +46,7 @@ def parse_states(text: Any) -> StateText:
     fits = fits and bool(colon) == (kind != "labels") and (not colon or number.isdecimal())
     fits = fits and all(name.lower() in (*schemes.SCHEMES, *schemes.ALIASES) for name in wanted)
     n = int(number) if fits and colon else 1
-    if not fits or not 1 <= n <= 1000 or (kind == "latent" and options):
+    if not fits or not 1 <= n <= 1000:
         raise InputError(f"states={text!r}; {FORM}")
     return StateText(kind, n, observed, wanted[0].lower() if wanted else None)
 
@@ -58,8 +58,8 @@ def states_from_text(
     kind, n, observed, scheme = parse_states(text)
     if observed and labels is None:
         raise InputError(f"states={text!r} is known once the model is trained; call fit first")
-    if kind == "latent":
-        return StateSpace.latent(names, n) if n > 1 else StateSpace.labels(names)
+    if kind == "latent" and n > 1:
+        return StateSpace.latent(names, n, observed=labels if observed else None, scheme=scheme)
     if kind == "ngrams" or observed:
         return StateSpace.ngrams(names, n, observed=labels if observed else None, scheme=scheme)
     return StateSpace.labels(names) if scheme is None else StateSpace.scheme(names, scheme)

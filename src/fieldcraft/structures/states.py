@@ -188,13 +188,21 @@ class StateSpace:
         return cls(**builders.ngram_columns(names, order, seen, allowed))
 
     @classmethod
-    def latent(cls, names: Sequence[str], m: int) -> StateSpace:
-        """m states for each label, with weights of their own, all transitions allowed.
+    def latent(
+        cls,
+        names: Sequence[str],
+        m: int,
+        *,
+        observed: Iterable[Sequence[Any]] | None = None,
+        scheme: str | None = None,
+    ) -> StateSpace:
+        """m states for each label, with weights of their own; ``observed`` and ``scheme`` as for ``ngrams``.
 
         >>> StateSpace.latent(["a", "b"], 3).label_of.tolist()
         [0, 0, 0, 1, 1, 1]
         """
-        return cls(**builders.latent_columns(names, whole_number(m, "m", 1)))
+        base = cls.ngrams(names, 1, observed=observed, scheme=scheme)
+        return cls(**builders.latent_columns(base, whole_number(m, "m", 1)))
 
     @classmethod
     def scheme(cls, names: Sequence[str], scheme: str) -> StateSpace:

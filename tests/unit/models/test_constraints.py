@@ -117,6 +117,29 @@ def test_the_best_labelling_by_each_way(states: str, way: str, monkeypatch: pyte
             assert (decoding.optimal, decoding.gap) == (True, 0.0)
 
 
+def test_a_fractional_programme_is_rounded_where_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rounded labelling obeys, and the best one is not further above it than its gap says."""
+    crf, X = model()
+    monkeypatch.setattr(chains, "MOST_TRANSITIONS", -1)
+    monkeypatch.setattr(constrained, "K_BEST", 1)
+    some = [x for x in X if len(x) <= 5][:6]
+    methods, short = set(), 0
+    for texts in [*CASES, ["linear == 3 B-c:2 B-r:3 O:1"], ["linear == 4 I-c:3 B-r:1 O:2", "at_most 1 c"]]:
+        exact = crf.decode(some, constraints=texts)
+        for sequence, best, decoding in zip(some, exact, crf.decode(some, constraints=texts, rounded=True)):
+            methods.add(decoding.method)
+            assert (decoding.labels is None) == (best.labels is None)
+            if decoding.labels is None or decoding.method != "rounded linear programme":
+                assert decoding.value == pytest.approx(best.value, rel=1e-9)
+                continue
+            assert tuple(decoding.labels) in obeying_of(crf, sequence, texts)
+            assert decoding.value <= best.value + 1e-9 <= decoding.value + decoding.gap + 2e-6
+            assert decoding.optimal == (decoding.gap == 0.0)
+            short += not decoding.optimal
+    assert "rounded linear programme" in methods
+    assert short > 0
+
+
 @pytest.mark.parametrize("states", ["labels", "ngrams:2+observed"])
 def test_distributions_given_the_constraints(states: str) -> None:
     crf, X = model(states)
@@ -205,3 +228,13 @@ def test_names_that_are_no_labels(constraint: Constraint) -> None:
     crf, X = model()
     with pytest.raises(InputError, match=f"constraint '{constraint}': .* the labels B-c, B-r, I-c, O"):
         crf.predict(X, constraints=[constraint])
+
+
+@pytest.mark.parametrize(
+    "text", ["at_most 1 q", "implies q c", "excludes c q", "forced 0 q", "forbidden q O"]
+)
+def test_a_model_with_constraints_on_unknown_names_is_not_trained(text: str) -> None:
+    _, X = model()
+    y = [[NAMES[i % 4] for i in range(len(x))] for x in X]
+    with pytest.raises(InputError, match=f"constraint '{text}': 'q' is n"):
+        fc.ChainCRF(constraints=[text]).fit(X, y)

@@ -131,6 +131,8 @@ def test_hmmlearn_has_the_same_posteriors() -> None:
     for row in X[:20]:
         numbers = np.array([[words[word]] for word in row])
         np.testing.assert_allclose(theirs.predict_proba(numbers), ours.predict_proba([row])[0], atol=1e-10)
+        assert theirs.score(numbers) == pytest.approx(float(ours.log_likelihood([row])[0]), rel=1e-9)
+        assert ours.classes_[theirs.predict(numbers)].tolist() == list(ours.predict([row])[0])
 
 
 @pytest.mark.parametrize(
@@ -140,3 +142,12 @@ def test_hmmlearn_has_the_same_posteriors() -> None:
 def test_settings_that_are_wrong(settings: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         fc.HMM(**settings).fit([["a"]])
+
+
+def test_numbers_that_are_no_probabilities() -> None:
+    with pytest.raises(InputError, match="start: each row must be probabilities"):
+        fc.HMM.from_probabilities([0.5, 0.6], [[1, 0], [0, 1]], [[1], [1]], ["a", "b"], ["x"])
+    with pytest.raises(InputError, match=r"transition has the shape \(2, 3\); \(2, 2\) is needed"):
+        fc.HMM.from_probabilities([1, 0], [[1, 0, 0], [0, 1, 0]], [[1], [1]], ["a", "b"], ["x"])
+    with pytest.raises(InputError, match="nothing to learn from"):
+        fc.HMM().fit([], [])

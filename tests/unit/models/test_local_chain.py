@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fieldcraft as fc
+from fieldcraft.models import local_chain
 
 NAMES = ["A", "B", "C"]
 
@@ -83,3 +84,14 @@ def test_label_bias() -> None:
     rob = [X[-1]]
     assert memm.fit(X, y).predict(rob)[0] == ["1", "2", "3"]
     assert crf.fit(X, y).predict(rob)[0] == ["4", "5", "3"]
+
+
+@pytest.mark.parametrize("kind", [fc.MEMM, fc.CMM])
+def test_small_blocks_give_the_same_answers(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = corpus()
+    model = kind().fit(X, y)
+    whole, labels = np.concatenate(model.predict_proba(X)), model.predict(X).tolist()
+    monkeypatch.setattr(local_chain, "CELLS", 40)  # a few tokens at a time
+    np.testing.assert_array_equal(np.concatenate(model.predict_proba(X)), whole)
+    assert model.predict(X).tolist() == labels
+    assert model._predictor().scorer.block_tokens < 20

@@ -11,9 +11,9 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft import _core
-from fieldcraft.models.blocks import Predictor, cuts
+from fieldcraft.models.blocks import BLOCK_TOKENS, Predictor, cuts
 from fieldcraft.models.inputs import encode
-from fieldcraft.models.scored import BLOCK_TOKENS, Scored
+from fieldcraft.models.scored import Scored
 from fieldcraft.potentials import Parts
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
