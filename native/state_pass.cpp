@@ -263,7 +263,11 @@ bool StatePass::scaled_backward(double weight, double* out, double* totals, cons
     for (int64_t s = 0; s < S; ++s) v[s] = a[s] == 0 ? 0.0 : v[s] * b[s] * inverse;
     double* before = beta_.data() + (t - 1) * S;
     std::fill_n(before, S, 0.0);
-    FIELDCRAFT_DISPATCH(runs_backward, graph_.view(), a - S, step(t).matrix.data(), v, before);
+    const StateEdges& edges = step(t);
+    if (given_.beam != nullptr && &edges != &own_)  // few of the v are not 0
+      FIELDCRAFT_DISPATCH(runs_forward, graph_.reversed_view(), v, edges.incoming.data(), before);
+    else
+      FIELDCRAFT_DISPATCH(runs_backward, graph_.view(), a - S, edges.matrix.data(), v, before);
     breath_.after(graph_.E());
   }
   for (int64_t t = 1; t < T && (totals != nullptr || sink != nullptr); ++t) {
