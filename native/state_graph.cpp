@@ -46,6 +46,15 @@ StateGraph::StateGraph(std::vector<int32_t> sources, std::vector<int32_t> target
     folds = folds && (from < 0 || from == node_class[source[k]]);
     from = node_class[source[k]];
   }
+  for (int64_t j = 0; j < e; ++j) {
+    const int32_t x = source[in_edge[j]], y = target[in_edge[j]];
+    const bool follows = j > 0 && reversed.back().source == y &&
+                         reversed.back().target + reversed.back().n == x;
+    if (follows)
+      ++reversed.back().n;
+    else
+      reversed.push_back({y, x, 1, j});
+  }
 }
 
 void StateGraph::trace(const std::vector<int64_t>& offsets, const uint8_t* allowed, int64_t* counts,

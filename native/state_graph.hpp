@@ -22,6 +22,8 @@ class StateGraph {
   int64_t S() const { return static_cast<int64_t>(label_of.size()); }
   int64_t E() const { return static_cast<int64_t>(source.size()); }
   Runs view() const { return {runs.data(), static_cast<int64_t>(runs.size())}; }
+  // The same with sources and targets exchanged; its transitions are numbered like in_edge.
+  Runs reversed_view() const { return {reversed.data(), static_cast<int64_t>(reversed.size())}; }
 
   // counts [E] of the transitions that labellings can use: those whose labels are allowed and which a start
   // reaches; `stuck` [N] gets the token at which a sequence has no state left (its length: it may not end
@@ -33,7 +35,7 @@ class StateGraph {
   std::vector<uint8_t> starts, stops;   // [S]
   std::vector<int32_t> label_of, node_class;
   int n_labels, n_classes;
-  std::vector<Run> runs;
+  std::vector<Run> runs, reversed;
   std::vector<int64_t> out_ptr;  // [S + 1] transitions by source
   std::vector<int64_t> in_ptr;   // [S + 1]
   std::vector<int64_t> in_edge;  // [E] transitions by target, then source

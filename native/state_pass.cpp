@@ -34,6 +34,16 @@ void StateEdges::exponentiate() {
   FIELDCRAFT_DISPATCH(exp_all, matrix.data(), matrix.data(), n);
 }
 
+void StateEdges::prepare_bounds(const StateGraph& graph) {
+  incoming.reserve(static_cast<size_t>(padded(graph.E())));
+  highest = Buffer::zeros(static_cast<size_t>(padded(graph.S())));
+  for (int64_t j = 0; j < graph.E(); ++j) {
+    const int64_t e = graph.in_edge[j];
+    incoming[j] = matrix[e];
+    highest[graph.target[e]] = std::max(highest[graph.target[e]], matrix[e]);
+  }
+}
+
 void fold_pairs(const StateGraph& graph, const double* pairs, const double* shared, int64_t P,
                 double* added) {
   for (int64_t s = 0; s < graph.S(); ++s) {
@@ -100,6 +110,7 @@ double StatePass::log_partition(const StateScores& scores, Numerics numerics) {
   const size_t n = static_cast<size_t>(given_.T * graph_.S());
   if (alpha_.size() < n) alpha_.resize(n), psi_.resize(n);
   sums_.resize(given_.T);
+  if (given_.beam != nullptr) dropped_.resize(n);
   if (numerics != Numerics::log && scaled_forward()) return log_z_;
   log_forward();
   if (numerics == Numerics::scaled && log_z_ != kMinusInf)
@@ -130,17 +141,61 @@ bool StatePass::scaled_forward() {
       breath_.after(graph_.E());
     }
     if (spread + widest_edge > kSafeSpread) return false;
+    if (given_.beam != nullptr) prune(t, a);
     for (int64_t s = 0; s < S; ++s) total += a[s];
     if (!(total > kTiny)) return false;
     const double inverse = 1 / total;
     bool vanishes = false;
     for (int64_t s = 0; s < S; ++s) a[s] *= inverse, vanishes |= (a[s] > 0) & (a[s] < kTiny);
+    if (given_.beam != nullptr)
+      for (int64_t s = 0; s < S; ++s) dropped_[t * S + s] *= inverse;
     if (vanishes) return false;
     sums_[t] = total, product *= total;
     if (!(product > 1e-100 && product < 1e100)) log_z_ += std::log(product), product = 1;
   }
   log_z_ += std::log(product);
   return true;
+}
+
+void StatePass::prune(int64_t t, double* a) {
+  const int64_t S = graph_.S();
+  double* dropped = dropped_.data() + t * S;
+  std::copy_n(a, S, dropped);
+  const uint8_t* keep = given_.keep == nullptr ? nullptr : given_.keep + t * graph_.n_labels;
+  given_.beam->choose(a, S, order_);
+  for (int64_t s = 0; s < S; ++s) {
+    if (keep != nullptr && keep[graph_.label_of[s]]) a[s] = dropped[s];
+    dropped[s] = a[s] != 0 ? 0.0 : dropped[s];
+  }
+}
+
+// A path that the beam lost left it at one position t in one state s, so that
+//
+//   Z - Z(beam) = sum over t and dropped s of d_t[s] b_t[s],    d the prefixes dropped, b all suffixes
+//
+// and b_{t-1}[x] = sum over y of w[x, y] v_t[y] is at most the same over kept y plus, over dropped y, the
+// largest w[., y] times v_t[y]. All are in units of Z(beam).
+double StatePass::lost_mass() {
+  if (given_.beam == nullptr || log_space_ || given_.T == 0) return 0;
+  const int64_t S = graph_.S();
+  std::vector<double> up(S, 1.0), kept(S);
+  double ratio = 0;
+  for (int64_t t = given_.T - 1; t >= 0; --t) {
+    const double *a = alpha_.data() + t * S, *psi = psi_.data() + t * S, *d = dropped_.data() + t * S;
+    for (int64_t s = 0; s < S; ++s) ratio += d[s] == 0 ? 0.0 : CANARY(BEAM_BOUND, d[s]) * up[s];
+    if (t == 0) break;
+    const StateEdges& edges = step(t);
+    if (&edges == &own_) own_.prepare_bounds(graph_);
+    double beyond = 0;
+    for (int64_t s = 0; s < S; ++s) {
+      const double v = psi[s] * up[s] / sums_[t];
+      kept[s] = a[s] == 0 ? 0.0 : v;
+      beyond += a[s] == 0 && v != 0 ? edges.highest[s] * v : 0.0;
+    }
+    std::fill(up.begin(), up.end(), beyond);
+    FIELDCRAFT_DISPATCH(runs_forward, graph_.reversed_view(), kept.data(), edges.incoming.data(), up.data());
+  }
+  return std::isfinite(ratio) ? ratio / (1 + ratio) : 1.0;
 }
 
 // alpha_[t, y] = log of the sum over prefixes that end in y, less the row's largest, which log Z takes.
@@ -176,14 +231,17 @@ void StatePass::log_forward() {
 
 void StatePass::marginals(double weight, double* out, double* totals, const Sink* sink) {
   if (given_.T == 0) return;
-  products_.assign(graph_.E(), 0.0), pairs_.resize(graph_.E());
-  if (!log_space_ && scaled_backward(weight, out, totals, sink)) {
-    const double* matrix = given_.edges->matrix.data();
-    for (int64_t e = 0; e < graph_.E() && totals != nullptr; ++e) totals[e] += products_[e] * matrix[e];
-    return;
-  }
+  if (summed_ != given_.edges) products_.assign(graph_.E(), 0.0), summed_ = given_.edges;
+  pairs_.resize(graph_.E());
+  if (!log_space_ && scaled_backward(weight, out, totals, sink)) return;
   if (!log_space_) log_forward();
   log_backward(weight, out, totals, sink);
+}
+
+void StatePass::collect(double* totals) {
+  if (summed_ == nullptr) return;
+  for (int64_t e = 0; e < graph_.E(); ++e) totals[e] += products_[e] * summed_->matrix[e];
+  summed_ = nullptr;
 }
 
 // False where a suffix sum overflows; `totals` and the sink are not touched then before that is known.
@@ -205,7 +263,11 @@ bool StatePass::scaled_backward(double weight, double* out, double* totals, cons
     for (int64_t s = 0; s < S; ++s) v[s] = a[s] == 0 ? 0.0 : v[s] * b[s] * inverse;
     double* before = beta_.data() + (t - 1) * S;
     std::fill_n(before, S, 0.0);
-    FIELDCRAFT_DISPATCH(runs_backward, graph_.view(), a - S, step(t).matrix.data(), v, before);
+    const StateEdges& edges = step(t);
+    if (given_.beam != nullptr && &edges != &own_)  // few of the v are not 0
+      FIELDCRAFT_DISPATCH(runs_forward, graph_.reversed_view(), v, edges.incoming.data(), before);
+    else
+      FIELDCRAFT_DISPATCH(runs_backward, graph_.view(), a - S, edges.matrix.data(), v, before);
     breath_.after(graph_.E());
   }
   for (int64_t t = 1; t < T && (totals != nullptr || sink != nullptr); ++t) {
@@ -257,139 +319,6 @@ void StatePass::log_backward(double weight, double* out, double* totals, const S
     for (int64_t x = 0; x < S; ++x) b[x] = earlier[x] == kMinusInf ? kMinusInf : earlier[x] - top;
     breath_.after(E);
   }
-}
-
-void StatePass::sample(const std::function<double()>& uniform, int32_t* states) {
-  const int64_t S = graph_.S();
-  std::vector<double> mass;
-  const auto draw = [&]() {
-    if (log_space_) {
-      const double top = *std::max_element(mass.begin(), mass.end());
-      for (double& m : mass) m = std::exp(m - top);
-    }
-    mass[0] = CANARY_BY(STATES_SAMPLE, mass[0], 1.5);
-    double total = 0;
-    for (const double m : mass) total += m;
-    double left = uniform() * total;
-    size_t chosen = 0;
-    for (size_t k = 0; k < mass.size(); ++k) {
-      if (!(mass[k] > 0)) continue;
-      chosen = k;
-      if ((left -= mass[k]) < 0) break;
-    }
-    return chosen;
-  };
-  for (int64_t t = given_.T - 1; t >= 0; --t) {
-    const double* a = alpha_.data() + t * S;
-    mass.clear();
-    if (t == given_.T - 1) {
-      mass.assign(a, a + S);
-      states[t] = static_cast<int32_t>(draw());
-      continue;
-    }
-    const StateEdges& edges = step(t + 1);
-    const int64_t first = graph_.in_ptr[states[t + 1]], last = graph_.in_ptr[states[t + 1] + 1];
-    for (int64_t k = first; k < last; ++k) {
-      const int64_t e = graph_.in_edge[k];
-      const double from = a[graph_.source[e]];
-      mass.push_back(log_space_ ? from + edges.scores[e] : from * edges.matrix[e]);
-    }
-    states[t] = graph_.source[graph_.in_edge[first + static_cast<int64_t>(draw())]];
-    breath_.after(last - first);
-  }
-}
-
-double StatePass::viterbi(const StateScores& scores, int32_t* states) {
-  given_ = scores, own_t_ = -1;
-  const int64_t S = graph_.S(), T = given_.T;
-  if (T == 0) return 0;
-  std::vector<double> best(S), next(S), node(S);
-  previous_.assign(static_cast<size_t>(T * S), 0);
-  state_scores(0, best.data());
-  for (int64_t t = 1; t < T; ++t) {
-    std::fill(next.begin(), next.end(), kMinusInf);
-    FIELDCRAFT_DISPATCH(runs_best, graph_.view(), best.data(), step(t).scores.data(), next.data(),
-                        previous_.data() + t * S);
-    state_scores(t, node.data());
-    for (int64_t s = 0; s < S; ++s) best[s] = next[s] + node[s];
-    breath_.after(graph_.E());
-  }
-  int32_t y = static_cast<int32_t>(std::max_element(best.begin(), best.end()) - best.begin());
-  const double score = best[y];
-  for (int64_t t = T - 1; t >= 0; --t) {
-    states[t] = y;
-    y = previous_[t * S + y];
-  }
-  return score;
-}
-
-// best[t, y] has up to k entries (score, transition, rank of the prefix), best first.
-std::vector<Labelling> StatePass::k_best(const StateScores& scores, int k) {
-  struct Entry {
-    double score;
-    int32_t previous, rank;
-  };
-  given_ = scores, own_t_ = -1;
-  const int64_t S = graph_.S(), T = given_.T;
-  if (T == 0) return {{{}, 0.0}};
-  const auto below = [](const Entry& a, const Entry& b) {
-    return a.score < b.score || (a.score == b.score && a.previous > b.previous);
-  };
-  std::vector<std::vector<Entry>> best(static_cast<size_t>(T * S));
-  std::vector<double> node(S), add;
-  std::vector<Entry> heap;
-  std::vector<int32_t> from;
-  const auto merge = [&](const std::vector<Entry>* lists, std::vector<Entry>& into) {  // of from, plus add
-    heap.clear();
-    const auto push = [&](int32_t j, int32_t rank) {
-      if (rank >= static_cast<int32_t>(lists[from[j]].size())) return;
-      const double score = lists[from[j]][rank].score + add[j];
-      if (score == kMinusInf) return;
-      heap.push_back({score, j, rank});
-      std::push_heap(heap.begin(), heap.end(), below);
-    };
-    for (size_t j = 0; j < from.size(); ++j) push(static_cast<int32_t>(j), 0);
-    while (!heap.empty() && static_cast<int>(into.size()) < k) {
-      std::pop_heap(heap.begin(), heap.end(), below);
-      const Entry top = heap.back();
-      heap.pop_back();
-      into.push_back({CANARY(STATES_KBEST, top.score), from[top.previous], top.rank});
-      push(top.previous, top.rank + 1);
-      breath_.after(64);
-    }
-  };
-  state_scores(0, node.data());
-  for (int32_t s = 0; s < S; ++s)
-    if (node[s] != kMinusInf) best[s].push_back({node[s], -1, 0});
-  for (int64_t t = 1; t < T; ++t) {
-    const StateEdges& edges = step(t);
-    state_scores(t, node.data());
-    for (int64_t y = 0; y < S; ++y) {
-      if (node[y] == kMinusInf) continue;
-      from.clear(), add.clear();
-      for (int64_t j = graph_.in_ptr[y]; j < graph_.in_ptr[y + 1]; ++j) {
-        const int64_t e = graph_.in_edge[j];
-        from.push_back(graph_.source[e]), add.push_back(edges.scores[e] + node[y]);
-      }
-      merge(&best[(t - 1) * S], best[t * S + y]);
-    }
-  }
-  from.clear();
-  for (int32_t s = 0; s < S; ++s) from.push_back(s);
-  add.assign(S, 0.0);
-  std::vector<Entry> ends;
-  merge(&best[(T - 1) * S], ends);
-  std::vector<Labelling> found;
-  for (const Entry& end : ends) {
-    found.push_back({std::vector<int32_t>(T), end.score});
-    int32_t y = end.previous, rank = end.rank;
-    for (int64_t t = T - 1; t >= 0; --t) {
-      found.back().states[t] = y;
-      const Entry entry = best[t * S + y][rank];
-      y = entry.previous, rank = entry.rank;
-    }
-  }
-  return found;
 }
 
 }  // namespace fieldcraft

@@ -37,12 +37,14 @@ struct StateProblem::Lane {
 StateProblem::StateProblem(const StateGraph& graph, const FeatureColumns& features,
                            const EncodedTokens& tokens, std::vector<int32_t> tuple_class, int64_t n_tuples,
                            std::vector<uint8_t> allowed, const double* sequence_weights, bool determined,
-                           int n_threads)
+                           std::optional<Beam> beam, int n_threads)
     : graph_(graph),
       layout_(features, graph.n_classes, tokens, n_threads),
       tuple_class_(std::move(tuple_class)),
       n_tuples_(n_tuples),
       allowed_(std::move(allowed)),
+      beam_(beam),
+      lost_(static_cast<size_t>(layout_.n_sequences()), 0.0),
       n_threads_(layout_.n_threads()),
       cell_(graph.E()),
       ones_(std::max<size_t>(layout_.pairs_at(), 1), 1.0f) {  // empty, it would be no pointer: see Factors
@@ -75,7 +77,7 @@ void StateProblem::cut_pieces() {
 }
 
 void StateProblem::run_sequence(int64_t i, Terms terms, double* change, double* amounts, double* totals,
-                                Lane& lane, double* value) const {
+                                Lane& lane, double* value, double* lost) const {
   const int64_t T = layout_.length(i), S = graph_.S(), P = layout_.P(), E = graph_.E();
   const double weight = sequence_weights_.empty() ? 1.0 : sequence_weights_[i];
   std::fill_n(change, T * P, 0.0);
@@ -124,6 +126,7 @@ void StateProblem::run_sequence(int64_t i, Terms terms, double* change, double* 
     const double log_z = lane.pass.log_partition(scores, Numerics::automatic);
     *value += factor * log_z;
     if (!std::isfinite(log_z)) return;
+    if (scores.beam != nullptr) *lost = lane.pass.lost_mass();
     lane.pass.marginals(factor, lane.states.data(), totals, looks && !graph_.folds ? &sink : nullptr);
     for (int64_t t = 0; t < T; ++t)
       for (int64_t s = 0; s < S; ++s) change[t * P + graph_.node_class[s]] += lane.states[t * S + s];
@@ -136,8 +139,10 @@ void StateProblem::run_sequence(int64_t i, Terms terms, double* change, double* 
       take_pairs(t);
     }
   };
+  const uint8_t* labels = allowed_.data() + layout_.first(i) * graph_.n_labels;
+  if (beam_) scores.beam = &*beam_, scores.keep = labels;
   if (terms != Terms::second) add(weight);
-  scores.allowed = allowed_.data() + layout_.first(i) * graph_.n_labels;
+  scores.beam = nullptr, scores.allowed = labels;
   if (terms != Terms::first) add(-weight);
 }
 
@@ -174,7 +179,8 @@ void StateProblem::sweep(Terms terms, const double* weights, double* gradient, d
   };
   each_tuple([&](int64_t e, int32_t tuple) { tuples[e] += tuple_weights[tuple]; });
   for (int64_t e = 0; e < E; ++e) scores[e] = laid_out.edges().scores[cell_[e]] + tuples[e];
-  const StateEdges edges(std::move(scores));
+  StateEdges edges(std::move(scores));
+  if (beam_) edges.prepare_bounds(graph_);
   Buffer dense = Buffer::zeros(layout_.dense_size()), change;
   std::vector<double> each(layout_.n_features(), 0.0), sums(E, 0.0), amounts, totals;
   for (const Piece& piece : pieces_) {
@@ -191,11 +197,13 @@ void StateProblem::sweep(Terms terms, const double* weights, double* gradient, d
             const int64_t at = layout_.first(i);
             double* own = amounts.data() + layout_.entries_before(at) - layout_.entries_before(first);
             run_sequence(i, terms, change.data() + (at - first) * layout_.P(), own, totals.data() + task * E,
-                         lane, values + i);
+                         lane, values + i, lost_.data() + i);
           }
+          lane.pass.collect(totals.data() + task * E);
         },
         &watch);
-    for (size_t k = 0; k < totals.size(); ++k) sums[k % E] += totals[k];
+    for (size_t task = 0; task < n_tasks; ++task)
+      for (int64_t e = 0; e < E; ++e) sums[e] += totals[task * E + e];
     add_up(piece, change.data(), amounts.data(), dense.data(), each.data());
   }
   for (int64_t e = 0; e < E; ++e) dense[layout_.pairs_at() + cell_[e]] += sums[e];

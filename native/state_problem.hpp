@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "interruption.hpp"
@@ -22,15 +23,18 @@ namespace fieldcraft {
 class StateProblem {
  public:
   // tuple_class [n_levels * E] the tuple of each transition, -1 for none; allowed [tokens, labels];
-  // `determined`: labels determine the states, so that the second term is linear in the weights.
+  // `determined`: labels determine the states, so that the second term is linear in the weights. With a
+  // beam the first term is that of the paths that it keeps, among them all that the labels allow.
   StateProblem(const StateGraph& graph, const FeatureColumns& features, const EncodedTokens& tokens,
                std::vector<int32_t> tuple_class, int64_t n_tuples, std::vector<uint8_t> allowed,
-               const double* sequence_weights, bool determined, int n_threads);
+               const double* sequence_weights, bool determined, std::optional<Beam> beam, int n_threads);
 
   int64_t n_features() const { return layout_.n_features() + n_tuples_; }
   int64_t n_sequences() const { return layout_.n_sequences(); }
   // gradient [n_features] is overwritten; per_sequence [N], if not null, gets weighted losses.
   double evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch);
+  // [N] of the last evaluation: bounds on the share of the paths that the beam dropped (state_pass.hpp).
+  const std::vector<double>& lost_mass() const { return lost_; }
 
  private:
   enum class Terms { both, first, second };
@@ -43,7 +47,7 @@ class StateProblem {
   void cut_pieces();
   void sweep(Terms terms, const double* weights, double* gradient, double* values, Watch& watch);
   void run_sequence(int64_t i, Terms terms, double* change, double* amounts, double* totals, Lane& lane,
-                    double* value) const;
+                    double* value, double* lost) const;
   void add_up(const Piece& piece, const double* change, const double* amounts, double* dense,
               double* each) const;
 
@@ -53,6 +57,8 @@ class StateProblem {
   int64_t n_tuples_;
   std::vector<uint8_t> allowed_;
   std::vector<double> sequence_weights_, empirical_;
+  std::optional<Beam> beam_;
+  std::vector<double> lost_;
   int n_threads_;
   std::vector<int64_t> cell_;  // [E] pair of classes of a transition
   std::vector<Piece> pieces_;

@@ -56,7 +56,7 @@ StatePotentials::StatePotentials(const StateGraph& its_graph, const double* node
     : graph(its_graph), offsets(std::move(its_offsets)), node_(node), edge_(edge), per_token_(per_token) {
   std::vector<double> shared(graph.E(), 0.0);
   if (!per_token) std::copy_n(edge, graph.E(), shared.begin());
-  edges_ = StateEdges(std::move(shared));
+  edges = StateEdges(std::move(shared));
 }
 
 StatePotentials::StatePotentials(const StateGraph& its_graph, const Potentials& base,
@@ -67,7 +67,7 @@ StatePotentials::StatePotentials(const StateGraph& its_graph, const Potentials& 
     cell_[e] = graph.node_class[graph.source[e]] * base.P() + graph.node_class[graph.target[e]];
     shared[e] = base.edges().scores[cell_[e]] + (extra_.empty() ? 0.0 : extra_[e]);
   }
-  edges_ = StateEdges(std::move(shared));
+  edges = StateEdges(std::move(shared));
 }
 
 StatePotentials::Reader::Reader(const StatePotentials& from) : from_(from) {
@@ -77,7 +77,7 @@ StatePotentials::Reader::Reader(const StatePotentials& from) : from_(from) {
 StateScores StatePotentials::Reader::go_to(int64_t i) {
   StateScores out;
   const int64_t first = from_.offsets[i], E = from_.graph.E();
-  out.T = from_.length(i), out.edges = &from_.edges_;
+  out.T = from_.length(i), out.edges = &from_.edges;
   if (!from_.allowed.empty()) out.allowed = from_.allowed.data() + first * from_.graph.n_labels;
   if (!base_) {
     out.C = from_.graph.n_classes, out.node = from_.node_ + first * out.C;
@@ -147,17 +147,28 @@ void state_marginals(const StatePotentials& from, Numerics how, int n_threads, W
           pass.marginals(1.0, node + first * S, sums.empty() ? nullptr : sums[group].data(),
                          output == EdgeOutput::rows ? &sink : nullptr);
         }
+        if (!sums.empty()) pass.collect(sums[group].data());
       },
       &watch);
   for (const std::vector<double>& sum : sums)
     for (int64_t e = 0; e < E; ++e) edge[e] += sum[e];
 }
 
-void state_argmax(const StatePotentials& from, int n_threads, Watch& watch, bool may_fail, int32_t* states,
-                  double* scores) {
-  each_chain(from, n_threads, watch, [&](int64_t i, const StateScores& given, StatePass& pass) {
+void state_argmax(const StatePotentials& from, const Beam* beam, int n_threads, Watch& watch, bool may_fail,
+                  int32_t* states, double* scores) {
+  each_chain(from, n_threads, watch, [&](int64_t i, StateScores given, StatePass& pass) {
+    given.beam = beam;
     scores[i] = pass.viterbi(given, states + from.offsets[i]);
     if (scores[i] == kMinusInf && !may_fail) throw ImpossibleSequence(i);
+  });
+}
+
+void state_beam_partitions(const StatePotentials& from, const Beam& beam, int n_threads, Watch& watch,
+                           double* log_z, double* lost) {
+  each_chain(from, n_threads, watch, [&](int64_t i, StateScores given, StatePass& pass) {
+    given.beam = &beam;
+    log_z[i] = possible(i, pass.log_partition(given, Numerics::automatic));
+    lost[i] = pass.lost_mass();
   });
 }
 

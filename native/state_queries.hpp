@@ -44,6 +44,7 @@ class StatePotentials {
   const StateGraph& graph;
   std::vector<int64_t> offsets;
   std::vector<uint8_t> allowed;  // [tokens, labels], or empty
+  StateEdges edges;              // shared by all positions
 
  private:
   const double *node_ = nullptr, *edge_ = nullptr;
@@ -51,7 +52,6 @@ class StatePotentials {
   const Potentials* base_ = nullptr;
   std::vector<int64_t> cell_;  // [E] where a transition's pair of classes is in a matrix [C, P]
   std::vector<double> extra_;
-  StateEdges edges_;
 };
 
 void state_log_partitions(const StatePotentials& from, Numerics how, int n_threads, Watch& watch,
@@ -59,8 +59,12 @@ void state_log_partitions(const StatePotentials& from, Numerics how, int n_threa
 // node [tokens, S]; edge [tokens, E] (rows), [E] (totals), or nothing.
 void state_marginals(const StatePotentials& from, Numerics how, int n_threads, Watch& watch,
                      EdgeOutput output, double* node, double* edge, double* log_z);
-void state_argmax(const StatePotentials& from, int n_threads, Watch& watch, bool may_fail, int32_t* states,
-                  double* scores);
+// With a beam, if it is not null, the best of what it keeps.
+void state_argmax(const StatePotentials& from, const Beam* beam, int n_threads, Watch& watch, bool may_fail,
+                  int32_t* states, double* scores);
+// log Z of the paths that a beam keeps, and bounds on the share of the others: see StatePass::lost_mass().
+void state_beam_partitions(const StatePotentials& from, const Beam& beam, int n_threads, Watch& watch,
+                           double* log_z, double* lost);
 void state_scores(const StatePotentials& from, int n_threads, Watch& watch, const int32_t* states,
                   double* scores);
 void state_entropies(const StatePotentials& from, int n_threads, Watch& watch, double* out);

@@ -13,6 +13,12 @@
 namespace fieldcraft::bind {
 namespace {
 
+std::optional<Beam> beam_of(int64_t states, double mass) {
+  require(states >= 0 && mass > 0 && mass <= 1, "a beam keeps at least one state, or a mass up to 1");
+  if (states == 0 && mass == 1) return std::nullopt;
+  return Beam{states, mass};
+}
+
 Numerics numerics_of(const std::string& name) {
   if (name == "auto") return Numerics::automatic;
   if (name == "scaled") return Numerics::scaled;
@@ -96,11 +102,25 @@ nb::tuple py_marginals(const StatePotentials& from, const std::string& numerics,
                         give(std::move(log_z)));
 }
 
-nb::tuple py_argmax(const StatePotentials& from, int n_jobs, bool may_fail) {
+nb::tuple py_argmax(const StatePotentials& from, int n_jobs, bool may_fail, int64_t beam_states,
+                    double beam_mass) {
+  const std::optional<Beam> beam = beam_of(beam_states, beam_mass);
   std::vector<int32_t> states(from.n_tokens());
   std::vector<double> scores(from.n_sequences());
-  watched([&](Watch& watch) { state_argmax(from, n_jobs, watch, may_fail, states.data(), scores.data()); });
+  watched([&](Watch& watch) {
+    state_argmax(from, beam ? &*beam : nullptr, n_jobs, watch, may_fail, states.data(), scores.data());
+  });
   return give_all(std::move(states), std::move(scores));
+}
+
+nb::tuple py_beam_partition(StatePotentials& from, int64_t states, double mass, int n_jobs) {
+  const Beam beam{beam_of(states, mass).value_or(Beam{from.graph.S(), 1.0})};
+  std::vector<double> log_z(from.n_sequences()), lost(from.n_sequences());
+  watched([&](Watch& watch) {
+    from.edges.prepare_bounds(from.graph);
+    state_beam_partitions(from, beam, n_jobs, watch, log_z.data(), lost.data());
+  });
+  return give_all(std::move(log_z), std::move(lost));
 }
 
 nb::object py_score(const StatePotentials& from, In1<int32_t> states, int n_jobs) {
@@ -170,7 +190,8 @@ struct BoundStates {
 
 BoundStates* make_problem(const StateGraph& graph, const Columns& columns, const Tokens& tokens,
                           In2<int32_t> tuples, int64_t n_tuples, In2<uint8_t> allowed,
-                          std::optional<In1<double>> sequence_weights, bool determined, int n_jobs) {
+                          std::optional<In1<double>> sequence_weights, bool determined, int64_t beam_states,
+                          double beam_mass, int n_jobs) {
   const FeatureColumns features = columns.checked(graph.n_classes);
   const EncodedTokens encoded = tokens.checked(features.n_attributes);
   require(allowed.shape(0) == static_cast<size_t>(encoded.offsets[encoded.n_sequences]) &&
@@ -185,7 +206,7 @@ BoundStates* make_problem(const StateGraph& graph, const Columns& columns, const
   std::vector<uint8_t> mask(allowed.data(), allowed.data() + allowed.size());
   return unlocked([&] {
     return new BoundStates{{graph, features, encoded, std::move(classes), n_tuples, std::move(mask), weights,
-                            determined, n_jobs},
+                            determined, beam_of(beam_states, beam_mass), n_jobs},
                            tokens,
                            columns};
   });
@@ -210,9 +231,11 @@ void bind_states(nb::module_& m) {
   });
   nb::class_<StatePotentials>(m, "StatePotentials");
   nb::class_<BoundStates>(m, "StateProblem")
-      .def("evaluate", &py_evaluate, "weights"_a, "gradient"_a, "per_sequence"_a.none());
+      .def("evaluate", &py_evaluate, "weights"_a, "gradient"_a, "per_sequence"_a.none())
+      .def("lost_mass", [](const BoundStates& bound) { return give(std::vector(bound.problem.lost_mass())); });
   m.def("state_problem", &make_problem, "graph"_a, "columns"_a, "tokens"_a, "tuples"_a, "n_tuples"_a,
-        "allowed"_a, "sequence_weights"_a.none(), "determined"_a, "n_jobs"_a, nb::keep_alive<0, 1>());
+        "allowed"_a, "sequence_weights"_a.none(), "determined"_a, "beam_states"_a, "beam_mass"_a, "n_jobs"_a,
+        nb::keep_alive<0, 1>());
   m.def("state_graph", &make_graph, "sources"_a, "targets"_a, "starts"_a, "stops"_a, "label_of"_a,
         "node_class"_a, "n_labels"_a);
   m.def("state_arrays", &from_arrays, "graph"_a, "node"_a, "edge"_a, "per_token"_a, "offsets"_a,
@@ -221,7 +244,9 @@ void bind_states(nb::module_& m) {
         nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
   m.def("log_partition", &py_log_partition, "potentials"_a, "numerics"_a, "n_jobs"_a);
   m.def("marginals", &py_marginals, "potentials"_a, "numerics"_a, "edge"_a, "n_jobs"_a);
-  m.def("argmax", &py_argmax, "potentials"_a, "n_jobs"_a, "may_fail"_a = false);
+  m.def("argmax", &py_argmax, "potentials"_a, "n_jobs"_a, "may_fail"_a = false, "beam_states"_a = 0,
+        "beam_mass"_a = 1.0);
+  m.def("beam_partition", &py_beam_partition, "potentials"_a, "beam_states"_a, "beam_mass"_a, "n_jobs"_a);
   m.def("score", &py_score, "potentials"_a, "states"_a, "n_jobs"_a);
   m.def("entropy", &py_entropy, "potentials"_a, "n_jobs"_a);
   m.def("k_best", &py_k_best, "potentials"_a, "k"_a, "n_jobs"_a);

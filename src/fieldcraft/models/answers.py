@@ -21,6 +21,7 @@ from fieldcraft.models.scored import Scored
 from fieldcraft.models.training_settings import Settings
 from fieldcraft.problems import crew
 from fieldcraft.structures.answers import Decoding
+from fieldcraft.structures.beams import ALL, resolve_beam
 from fieldcraft.structures.structure import Structure
 from fieldcraft.threads import resolve_jobs
 
@@ -241,6 +242,8 @@ class Answers(Settings, Estimator):
         structure = parameters.structure
         if structure.n_jobs != n_jobs:
             structure = parameters.structure = structure.using(n_jobs)  # for the next call
+        if resolve_beam(self.beam) != getattr(structure, "beam", ALL):
+            structure = parameters.structure = structure.searching(self.beam)
         return Predictor(
             self.classes_,
             structure,

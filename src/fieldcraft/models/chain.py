@@ -43,6 +43,10 @@ class ChainCRF(SequenceModel):
         only); or a StateSpace whose ``names`` are the labels in their order. See ``fc.StateSpace``
     constraints : what predictions obey if they are given no other: a list of constraints (``fc.at_most`` …)
         or texts; those on neighbouring labels are part of the state space in training too
+    beam : for hundreds of labels: how many states of a position ``predict``, ``decode`` and training by
+        likelihood look at, a number (20) or the share of their sums that these have (0.999); None for all.
+        ``training_log_`` has the mass that was lost, and ``decode`` says ``optimal=False``; probabilities
+        stay those of all states
     decoding : "viterbi" (the best labelling) or "posterior" (the best label at each position)
     metric : held-out score: "auto" is span F if the labels form a scheme, else token accuracy
     gazetteers : for templates that name them

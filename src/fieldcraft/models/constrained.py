@@ -103,7 +103,7 @@ class Constrained:
         labels, offsets = block.labels(), block.encoded.offsets
         values, names = block.predicted_value(), self.predictor.classes_
         fine = chain.obeyed(labels, offsets)
-        exact = self.base.one_to_one
+        exact = self.base.one_to_one and self.base.finds_best
         gap = 0.0 if exact else float("nan")
         out: list[Decoding] = []
         for i in range(len(rows)):

@@ -118,9 +118,10 @@ class Scored:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def decode(self) -> list[Decoding]:
-        """Labels with their log-probability, one Decoding per sequence."""
+        """Labels with their log-probability, one Decoding per sequence; not ``optimal`` with a beam."""
         of = self._predictor
-        exact = of.decoding == "viterbi" and of.voters is None and of.structure.one_to_one
+        structure = of.structure
+        exact = of.decoding == "viterbi" and of.voters is None and structure.one_to_one and structure.finds_best
         gap = 0.0 if exact else float("nan")
 
         def decodings(block: Block) -> list[Decoding]:

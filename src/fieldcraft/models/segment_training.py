@@ -65,6 +65,8 @@ class SegmentTraining(Training):
             )
         if settings.states != "labels":
             raise InputError(f"states={settings.states!r}: the states of segments are given by their types")
+        if settings.beam is not None:
+            raise InputError(f"beam={settings.beam!r} is for chains of many labels; leave it out")
         super().__init__(settings, lambda _: self.coding.structure, known)
 
     def run(self, X: Any, y: Any, *, dev: Any = None, **options: Any) -> Trained:

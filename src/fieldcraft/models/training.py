@@ -165,7 +165,7 @@ class Training:
             self._structure().check_memory()
 
     def _structure(self) -> Structure:
-        return self.structure_for(self.classes).using(self.n_jobs)
+        return self.structure_for(self.classes).using(self.n_jobs).searching(self.settings.beam)
 
     def _loss(self, labels: list[Any]) -> dict[str, Any]:
         """The objective, its costs and label weights, as options of a problem."""

@@ -35,6 +35,7 @@ class Settings:
     min_count: int = 1
     states: Any = "labels"
     constraints: Any = None
+    beam: Any = None
     decoding: str = "viterbi"
     metric: Any = "auto"
     gazetteers: Any = None

@@ -29,7 +29,8 @@ class Record:
 
     ``gap`` bounds how far the objective is from its minimum, if known; ``weight_norm`` is the length of the
     weights (None in the log of a model whose file is older than the field). ``exact`` is False where the
-    objective is an estimate: the losses as a pass met them, while the weights changed.
+    objective is an estimate: the losses as a pass met them, while the weights changed. ``lost_mass``, with a
+    beam, is an upper bound on the share of the labellings' probability that it dropped, a mean over sequences.
     """
 
     iteration: int
@@ -42,10 +43,11 @@ class Record:
     gap: float | None = None
     weight_norm: float | None = None
     exact: bool = True
+    lost_mass: float | None = None
 
     def details(self) -> list[str]:
         """What else the progress line shows."""
-        return []
+        return [] if self.lost_mass is None else [f"lost {self.lost_mass:.2g}"]
 
 
 class Alone:
@@ -219,6 +221,7 @@ class Loop:
             run.gap if math.isfinite(run.gap) else None,
             math.sqrt(run.dot(weights, weights)),
             run.exact,
+            getattr(run.problem, "lost_mass", None),
         )
 
     def _score(self, weights: Floats) -> float | None:
@@ -288,12 +291,14 @@ class Loop:
 
 def _record_of(row: list[float]) -> Record:
     """A record from a snapshot, where not-a-number stands for None."""
-    iteration, objective, norm, seconds, evaluations, *optional, exact = row
+    lost = row[10] if len(row) > 10 and not math.isnan(row[10]) else None  # older snapshots have no such number
+    iteration, objective, norm, seconds, evaluations, *optional, exact = row[:10]
     held_out, active, *others = (None if math.isnan(value) else value for value in optional)
     left = None if active is None else int(active)
     gap, length = others
     return Record(
-        int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap, length, bool(exact)
+        *(int(iteration), objective, norm, seconds, int(evaluations)),
+        *(held_out, left, gap, length, bool(exact), lost),
     )
 
 

@@ -19,6 +19,7 @@ from fieldcraft.problems.dual import ChainDual
 from fieldcraft.problems.penalised import check_mask, check_weights, crew, release_memory, with_crew
 from fieldcraft.problems.scaling import ScalingProblem
 from fieldcraft.problems.states import StateProblem, state_gradient
+from fieldcraft.structures.beams import ALL
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure
 
@@ -42,6 +43,8 @@ def instruction_set() -> str:
 
 def offers(structure: Structure, *, fused: bool = True) -> Mapping[str, Builder]:
     """The protocols that a structure's problems follow, each with its class."""
+    if type(structure) is LinearChain and structure.beam != ALL:
+        return {"gradient": state_gradient}
     native: Mapping[str, Builder] = {}
     if fused and structure.is_plain:
         native = FUSED.get(type(structure), {})

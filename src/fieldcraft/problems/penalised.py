@@ -99,6 +99,11 @@ class Penalised:
         self._crowd, self._scales = crowd(design, reduce), scales(design, reduce)
         self._finite = False  # was a value finite yet
 
+    @property
+    def lost_mass(self) -> float | None:
+        """With a beam, what it dropped in the last evaluation; None without."""
+        return None
+
     def loss(self, weights: Floats, gradient: Floats) -> float:
         """The data's part; its gradient is written into ``gradient``."""
         raise NotImplementedError

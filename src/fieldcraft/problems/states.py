@@ -2,6 +2,7 @@
 
     loss = log Z - log Z(states that the labels allow)
 
+where, with a beam, log Z is that of the paths that it keeps, among them all that the labels allow,
 for spaces whose edge classes are pairs of node classes (structures/states.py); other spaces and objectives
 use the composed problem, and a test checks that both agree to 1e-10.
 """
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 
 from fieldcraft import _core
 from fieldcraft.design import Design, native_columns, native_tokens
+from fieldcraft.errors import InputError
 from fieldcraft.features.index import BY_LENGTH
 from fieldcraft.objectives import Likelihood, MarginalLikelihood
 from fieldcraft.potentials import TUPLE
 from fieldcraft.priors import Prior
 from fieldcraft.problems.composed import ComposedProblem
 from fieldcraft.problems.penalised import Penalised
+from fieldcraft.structures.beams import ALL
 from fieldcraft.structures.linear_chain import LinearChain
 
 Floats = NDArray[np.float64]
@@ -31,7 +34,11 @@ def state_gradient(structure: LinearChain, design: Design, prior: Prior, **optio
     """The native problem where there is one for the objective and the space, else the composed one."""
     objective = options.get("objective")
     native = objective is None or isinstance(objective, (Likelihood, MarginalLikelihood))
-    kind = StateProblem if native and structure.is_native else ComposedProblem
+    fused = native and structure.is_native
+    if structure.beam != ALL and not fused:
+        what = "states whose edge weights belong to pairs of labels" if native else "the likelihood"
+        raise InputError(f"training with a beam is for {what}; leave out beam=, and set it when training is over")
+    kind = StateProblem if fused else ComposedProblem
     return kind(structure, design, prior, **options)
 
 
@@ -50,6 +57,7 @@ class StateProblem(Penalised):
         allowed = allowed_labels(structure, design)
         check_labels(structure, design, allowed)
         partial = design.partial is not None and bool(np.any(allowed.sum(axis=1) > 1))
+        self._beam = structure.beam != ALL
         self._native = _core.state_problem(
             structure.graph(),
             native_columns(replace(plain, parts=BY_LENGTH, codes=None)),
@@ -59,6 +67,7 @@ class StateProblem(Penalised):
             allowed,
             self._sequence_weights,
             states.determined and not partial,
+            *structure.beam,
             self.n_jobs,
         )
 
@@ -69,6 +78,11 @@ class StateProblem(Penalised):
         each = np.empty(self.n_sequences)
         self._evaluate(weights, np.empty(self.n_variables), each)
         return each
+
+    @property
+    def lost_mass(self) -> float | None:
+        """Upper bound on the mean share of the paths that the beam dropped in the last evaluation."""
+        return float(np.mean(self._native.lost_mass())) if self._beam else None
 
     def _evaluate(self, weights: Floats, gradient: Floats, each: Floats | None) -> float:
         if self._order is None:

@@ -24,7 +24,7 @@ class Held:
     """Checked arrays as the core's potentials; a core's complaint becomes an InputError.
 
     State spaces with few transitions have potentials of their own kind, unless ``dense`` asks for the
-    matrices that some operations need.
+    matrices that some operations need; ``sparse`` asks for a list of any number of transitions.
     """
 
     potentials: Any
@@ -37,6 +37,7 @@ class Held:
         states: StateSpace,
         *,
         dense: bool = False,
+        sparse: bool = False,
         graph: Any = None,
     ) -> None:
         check_states(states)
@@ -50,7 +51,7 @@ class Held:
         if given.shape != expected:
             raise InputError(f"edge potentials have shape {given.shape}; expected {expected}")
         self.offsets = whole_numbers(offsets, np.int64, "offsets")
-        if not dense and is_sparse(states) and _moderate(self.node) and _moderate(given):
+        if not dense and (sparse or is_sparse(states)) and _moderate(self.node) and _moderate(given):
             self.edge = given.reshape(-1)
             graph = states.graph(own_classes=True) if graph is None else graph
             try:

@@ -6,6 +6,7 @@ Potentials are arrays (``Parts`` with "node" [tokens, S] and "edge" [E] or [toke
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.potentials import TUPLE, NativePotentials, Parts, check_matrices
 from fieldcraft.structures import chain
 from fieldcraft.structures.answers import Inference
+from fieldcraft.structures.beams import ALL, resolve_beam
 from fieldcraft.structures.extents import check_rows, check_samples
 from fieldcraft.structures.held import Held, is_sparse, whole_numbers
 from fieldcraft.structures.states import StateSpace
@@ -35,6 +37,7 @@ class LinearChain(Structure):
     ----------
     states : states, transitions, and the classes that own weights
     n_jobs : threads
+    beam : what ``argmax`` and training look at (beams.py); None for all states
 
     >>> line = LinearChain(StateSpace.labels(["a", "b"]))
     >>> potentials = line.potentials(np.zeros((3, 2)), np.zeros(4), [0, 3])
@@ -45,10 +48,10 @@ class LinearChain(Structure):
     name: ClassVar[str] = "chain"
     parts: ClassVar[tuple[str, ...]] = ("node", "edge")
 
-    def __init__(self, states: StateSpace, *, n_jobs: int = 1) -> None:
+    def __init__(self, states: StateSpace, *, n_jobs: int = 1, beam: Any = None) -> None:
         names = states.names or tuple(map(str, range(int(states.label_of.max()) + 1)))
         super().__init__(names, n_jobs=n_jobs)
-        self.states = states
+        self.states, self.beam = states, resolve_beam(beam)
         self._graphs: dict[bool, Any] = {}
 
     @staticmethod
@@ -72,8 +75,33 @@ class LinearChain(Structure):
         return marginals
 
     def argmax(self, potentials: Potentials) -> tuple[Ints, Floats]:
-        best, score = _core.argmax(self._handle(potentials), self.n_jobs)
+        if self.beam == ALL:
+            best, score = _core.argmax(self._handle(potentials), self.n_jobs)
+            return best, score
+        handle = self._listed(potentials)
+        few = isinstance(handle, _core.StatePotentials)
+        best, score = _core.argmax(handle, self.n_jobs, False, *self.beam if few else ())
         return best, score
+
+    def beam_partition(self, potentials: Potentials) -> tuple[Floats, Floats]:
+        """[N] log Z of the paths within the beam, and [N] upper bounds on the share of the others.
+
+        With log Z of all paths, exp(log Z of the beam - log Z) >= 1 - share.
+        """
+        handle = self._listed(potentials)
+        if not isinstance(handle, _core.StatePotentials):  # scores whose sums may overflow: no beam
+            return self.log_partition(potentials), np.zeros(len(potentials.offsets) - 1)
+        log_z, lost = _core.beam_partition(handle, *self.beam, self.n_jobs)
+        return log_z, lost
+
+    def searching(self, beam: Any) -> LinearChain:
+        other = copy.copy(self)
+        other.beam = resolve_beam(beam)
+        return other
+
+    @property
+    def finds_best(self) -> bool:
+        return self.beam == ALL or self.beam.states >= self.n_states
 
     def score(self, potentials: Potentials, states: Ints) -> Floats:
         given = whole_numbers(states, np.int32, "states")
@@ -295,6 +323,15 @@ class LinearChain(Structure):
             return potentials.handle
         graph = self.graph(own_classes=True) if is_sparse(self.states) else None
         return Held(*self._arrays(potentials), self.states, dense=dense, graph=graph).potentials
+
+    def _listed(self, potentials: Potentials) -> Any:
+        """Potentials over a list of transitions, as beams need them."""
+        if isinstance(potentials, NativePotentials):
+            if potentials.space is None:
+                potentials = potentials.over(self.graph(), np.zeros(0))
+            return potentials.handle
+        graph = self.graph(own_classes=True)
+        return Held(*self._arrays(potentials), self.states, sparse=True, graph=graph).potentials
 
     def _parts(self, node: Floats, edge: Floats, offsets: NDArray[np.int64]) -> Parts:
         listed = edge.shape[1] == self.states.n_transitions

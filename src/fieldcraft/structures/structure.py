@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from fieldcraft.errors import InputError
 from fieldcraft.potentials import Parts
 from fieldcraft.structures.answers import Decoding, Inference
+from fieldcraft.structures.beams import ALL, resolve_beam
 from fieldcraft.threads import resolve_jobs
 
 Floats = NDArray[np.float64]
@@ -242,6 +243,17 @@ class Structure:
 
     def _plus_node(self, potentials: Parts, node: Floats) -> Parts:
         return Parts({**potentials.arrays, "node": potentials["node"] + node}, potentials.offsets)
+
+    def searching(self: Self, beam: Any) -> Self:
+        """The same structure with another beam (beams.py), which chains alone have."""
+        if resolve_beam(beam) != ALL:
+            raise InputError(f"beam={beam!r} is for chains, not for {self.name}; leave it out")
+        return self
+
+    @property
+    def finds_best(self) -> bool:
+        """Whether ``argmax`` is proved to return the best states: no beam may have dropped them."""
+        return True
 
     def using(self: Self, n_jobs: int) -> Self:
         """The same structure with another number of threads."""
