@@ -16,6 +16,7 @@ _NAMES = {
     "fieldcraft.models.hmm": "HMM",
     "fieldcraft.models.local_chain": "CMM MEMM",
     "fieldcraft.models.rows": "LogisticRegression NaiveBayes",
+    "fieldcraft.models.calibration": "calibrate",
     "fieldcraft.models.persistence": "load",
     "fieldcraft.pools.logarithmic": "LogOpinionPool",
     "fieldcraft.pools.linear": "LinearOpinionPool",
@@ -94,6 +95,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.features.gazetteers import Gazetteer as Gazetteer
     from fieldcraft.features.templates import Templates as Templates
     from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
+    from fieldcraft.models.calibration import calibrate as calibrate
     from fieldcraft.models.chain import ChainCRF as ChainCRF
     from fieldcraft.models.segments import SegmentCRF as SegmentCRF
     from fieldcraft.models.hmm import HMM as HMM

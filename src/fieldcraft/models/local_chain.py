@@ -41,12 +41,20 @@ Self = TypeVar("Self", bound="LocalChain")
 class LocalWeights:
     """Scores of a chain, normalised at each step over the current label."""
 
-    def __init__(self, weights: ChainWeights) -> None:
+    def __init__(self, weights: ChainWeights, temperature: float = 1.0) -> None:
         self._weights = weights
+        self._temperature = temperature
 
     def potentials(self, encoded: Encoded) -> Parts:
-        """Local log-probabilities: of first tokens as nodes, of the others as edges."""
-        return normalised(*self._weights.arrays(encoded), encoded.offsets)
+        """Local log-probabilities: of first tokens as nodes, of the others as edges.
+
+        A temperature divides them, not the scores, so that the best labels stay the same; the steps of a
+        calibrated model are no longer normalised.
+        """
+        parts = normalised(*self._weights.arrays(encoded), encoded.offsets)
+        if self._temperature == 1.0:
+            return parts
+        return Parts({k: v / self._temperature for k, v in parts.arrays.items()}, parts.offsets)
 
 
 def normalised(node: Floats, edge: Floats, offsets: NDArray[np.int64]) -> Parts:
@@ -165,11 +173,13 @@ class LocalChain(Model):
 
     def _predictor(self) -> Any:
         predictor = super()._predictor()
-        index, weights = self._parameters.index, self._parameters.weights
+        index, weights = self._parameters.index, self._parameters.trained_weights
         chain = ChainWeights.of(index, weights, len(self.classes_))
         if not self.shared:
             chain = _first_apart(index, weights, len(self.classes_))
-        return predictor._replace(scorer=LocalWeights(chain))
+        temperature = self._parameters.calibration.temperature
+        ranker = None if temperature == 1.0 else LocalWeights(chain)
+        return predictor._replace(scorer=LocalWeights(chain, temperature), ranker=ranker)
 
 
 def _first_apart(index: FeatureIndex, weights: Floats, n: int) -> Any:
