@@ -70,6 +70,7 @@ _MODULES = {
     "groups": "fieldcraft.priors.groups",
     "metrics": "fieldcraft.evaluation.metrics",
     "objectives": "fieldcraft.objectives",
+    "plots": "fieldcraft.plots",
     "schemes": "fieldcraft.corpus.schemes",
     "structures": "fieldcraft.structures",
 }
@@ -77,7 +78,12 @@ _MODULES = {
 __all__ = sorted([*_HOMES, *_MODULES])
 
 if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
-    from fieldcraft import compat as compat, objectives as objectives, structures as structures
+    from fieldcraft import (
+        compat as compat,
+        objectives as objectives,
+        plots as plots,
+        structures as structures,
+    )
     from fieldcraft.corpus import (
         Corpus as Corpus,
         Sequence as Sequence,
