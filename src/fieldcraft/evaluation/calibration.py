@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft import markup
 from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation.labellings import Labellings
@@ -55,15 +56,24 @@ class Reliability:
         gap = np.abs(self.accuracy - self.confidence)[used]
         return float(np.average(gap, weights=self.count[used]))
 
+    def _repr_html_(self) -> str:
+        head, *rows = self._rows()
+        return markup.fragment(markup.table(head, rows), markup.paragraph(self._notes()))
+
     def __str__(self) -> str:
+        return f"{aligned(self._rows(), cut=False)}\n\n{self._notes()}"
+
+    def _notes(self) -> str:
+        return f"expected calibration error {self.error:.4f}; log-loss {self.log_loss:.4f} nats per token"
+
+    def _rows(self) -> list[list[str]]:
         rows = [["confidence", "tokens", "mean", "accuracy"]]
         for low, high, n, sure, right in zip(
             self.edges, self.edges[1:], self.count, self.confidence, self.accuracy
         ):
             if n:
                 rows.append([f"{low:.2f} to {high:.2f}", f"{n:,d}", f"{sure:.3f}", f"{right:.3f}"])
-        notes = f"expected calibration error {self.error:.4f}; log-loss {self.log_loss:.4f} nats per token"
-        return f"{aligned(rows, cut=False)}\n\n{notes}"
+        return rows
 
 
 def reliability(

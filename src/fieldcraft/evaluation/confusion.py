@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldcraft import markup
 from fieldcraft.corpus import schemes
 from fieldcraft.corpus.spans import Span
 from fieldcraft.evaluation.labellings import Labellings, encode
@@ -24,6 +25,10 @@ class Confusion(NamedTuple):
 
     names: list[str]
     matrix: NDArray[np.int64]
+
+    def _repr_html_(self) -> str:
+        rows = [[name, *(f"{n:,d}" if n else "." for n in row)] for name, row in zip(*self)]
+        return markup.fragment(markup.table(["gold \\ predicted", *self.names], rows))
 
     def __str__(self) -> str:
         head = ["gold \\ predicted", *self.names]

@@ -29,9 +29,7 @@ def reliability(found: Reliability | Mapping[str, Reliability], *, path: Any = N
     rows = {"": found} if isinstance(found, Reliability) else dict(found)
     figure = new_figure((5, 5.8))
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1.3))
-    above.plot([0, 1], [0, 1], color="0.5", linestyle="--", linewidth=1)
-    turned = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True}
-    above.text(0.62, 0.57, "confidence = accuracy", color="0.35", fontsize=8.5, **turned)
+    above.plot([0, 1], [0, 1], color="0.5", linestyle="--", linewidth=1, label="accuracy = confidence")
     for i, (name, row) in enumerate(rows.items()):
         used = row.count > 0
         label = f"{cut(name, 30)}: error {row.error:.3f}, log-loss {row.log_loss:.3f}".removeprefix(": ")

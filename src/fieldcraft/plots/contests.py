@@ -8,6 +8,7 @@ upper part, where good ones differ; one that ends far below is shown at the lowe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -73,7 +74,8 @@ def _lines(axes: Any, curves: Mapping[str, Curve]) -> None:
 def _make_room(figure: Any, axes: Any) -> None:
     """Leave as much of the figure to the right of the axes as the longest name needs."""
     renderer = figure.canvas.get_renderer()
-    widest = max(text.get_window_extent(renderer).width for text in axes.texts)
+    extent = import_module("matplotlib.text").Text.get_window_extent  # of the words, without their lines
+    widest = max(extent(text, renderer).width for text in axes.texts)
     names = widest / figure.bbox.width + 0.02
     figure.get_layout_engine().set(rect=(0, 0, max(0.4, (1 - names) / (1 + GAP)), 1))
 

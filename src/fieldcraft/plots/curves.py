@@ -49,6 +49,7 @@ def learning_curves(
             known = np.isfinite(scores)
             _curve(panels[1, column], x[known], scores[known], COLOURS[1])
         panels[-1, column].set_xlabel(name)
+    panels[-1, 0].xaxis.get_major_locator().set_params(integer=True)
     panels[0, 0].set_ylabel("objective")
     if down == 2:
         panels[1, 0].set_ylabel(f"{metric} on held-out\ndata, per cent")

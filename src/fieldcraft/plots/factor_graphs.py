@@ -53,7 +53,7 @@ def factor_graph(
         for v in scope:
             axes.plot(*zip(centre, at[v]), color="0.6", linewidth=1, zorder=1)
         axes.scatter(*centre, marker="s", s=22, color="0.3", zorder=2)
-    radius = 0.38 * _nearest(at)
+    radius = 0.25 * _nearest(at)
     _pies(axes, at, shares, radius, [str(i) for i in range(n)] if names is None else names)
     _legend(axes, max((len(share) for share in shares), default=0), states)
     axes.set_aspect("equal")
@@ -106,20 +106,31 @@ def _nearest(at: Floats) -> float:
 
 
 def _layout(n: int, factors: Sequence[Sequence[int]]) -> Floats:
-    """Springs along factors, repulsion elsewhere (Fruchterman and Reingold), from a circle."""
-    angle = 2 * np.pi * np.arange(n) / max(1, n)
-    at = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    pairs = [(a, b) for scope in factors for i, a in enumerate(scope) for b in scope[:i]]
-    ends = np.array(pairs, np.int64).reshape(-1, 2)
-    length = 1.5 / np.sqrt(max(1, n))  # of an edge at rest
-    for heat in np.linspace(0.15, 0.002, ROUNDS):
+    """[n, 2] so that distances in the picture are like those along factors (classical scaling)."""
+    from scipy.sparse.csgraph import shortest_path
+
+    near = np.zeros((n, n))
+    for scope in factors:
+        near[np.ix_(scope, scope)] = 1.0
+    steps = shortest_path(near, unweighted=True)
+    connected = steps[np.isfinite(steps)]
+    steps[~np.isfinite(steps)] = 1.5 + float(connected.max(initial=0.0))
+    middle = np.eye(n) - 1.0 / max(1, n)
+    values, vectors = np.linalg.eigh(-0.5 * middle @ steps**2 @ middle)
+    at: Floats = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 1e-9))  # the two largest
+    at = np.concatenate([at, np.zeros((n, 2))], axis=1)[:, :2]
+    return _relaxed(at, steps)
+
+
+def _relaxed(at: Floats, steps: Floats) -> Floats:
+    """Less stress: the sum of (distance / steps - 1) ** 2 over pairs, by small moves along its gradient."""
+    n = len(at)
+    at = at + 1e-3 * np.stack([np.cos(np.arange(n)), np.sin(np.arange(n))], axis=1)  # no two in one place
+    goal = np.where(steps > 0, steps, 1.0)
+    for move in np.linspace(0.5, 0.05, ROUNDS):
         apart = at[:, None] - at[None]
-        squared = (apart**2).sum(axis=-1) + 1e-6
-        force = (apart * (length**2 / squared)[..., None]).sum(axis=1)
-        along = at[ends[:, 1]] - at[ends[:, 0]]
-        pull = along * np.sqrt((along**2).sum(axis=1, keepdims=True)) / length
-        np.add.at(force, ends[:, 0], pull)
-        np.add.at(force, ends[:, 1], -pull)
-        size = np.sqrt((force**2).sum(axis=1, keepdims=True)) + 1e-12
-        at = at + force / size * np.minimum(size, heat)
+        length = np.sqrt((apart**2).sum(axis=-1)) + 1e-9
+        pull = ((goal - length) / length / goal**2)[..., None] * apart
+        weight = (1 / goal**2).sum(axis=1, keepdims=True)
+        at = at + move * pull.sum(axis=1) / weight
     return at

@@ -86,4 +86,6 @@ def save_figure(figure: Any, path: Any) -> None:
     if format not in FORMATS:
         raise InputError(f"{name}: pictures are {', '.join(FORMATS)} files; end the name with .png or .svg")
     with replacing(name) as file:
-        figure.savefig(file, format=format, dpi=DOTS)
+        figure.savefig(
+            file, format=format, dpi=DOTS, **({"metadata": {"Date": None}} if format == "svg" else {})
+        )

@@ -13,6 +13,7 @@ from fieldcraft.plots.figures import COLOURS, cut, finished, new_figure, plain_a
 
 OUTSIDE = "O"
 MOST_WORDS = 60
+WORD = 0.9  # inches
 
 
 def segmentation(
@@ -39,7 +40,7 @@ def segmentation(
     if chances is not None and chances.shape != (n + 1,):
         raise InputError(f"borders of shape {chances.shape} for {n} words; expected ({n + 1},)")
     down = 1 if chances is None else 2
-    figure = new_figure((float(np.clip(0.75 * n, 5, 20)), 1.9 if down == 1 else 3.2))
+    figure = new_figure((float(np.clip(WORD * n, 5, 24)), 1.9 if down == 1 else 3.2))
     panels = figure.subplots(down, 1, squeeze=False, sharex=True, height_ratios=(1,) if down == 1 else (1, 1))
     axes = panels[0, 0]
     _bars(axes, pairs, n)
@@ -68,8 +69,12 @@ def _bars(axes: Any, pairs: Sequence[Any], n: int) -> None:
         colour = "0.8" if number is None else COLOURS[number % 6]
         axes.barh(0, end - start - 0.1, left=start - 0.45, height=0.6, color=colour, alpha=0.35)
         axes.barh(0, end - start - 0.1, left=start - 0.45, height=0.6, fill=False, edgecolor=colour)
-        text = cut(label, 4 + 8 * (end - start)) + ("" if probability is None else f"\n{probability:.2f}")
-        axes.text((start + end - 1) / 2, 0, text, ha="center", va="center", fontsize=9)
+        name = cut(label, 13 * (end - start))
+        size = float(
+            np.clip(78 * (end - start) / max(1, len(name)), 6.5, 9.0)
+        )  # so that it fits into the bar
+        text = name + ("" if probability is None else f"\n{probability:.2f}")
+        axes.text((start + end - 1) / 2, 0, text, ha="center", va="center", fontsize=size)
     axes.set_ylim(-0.45, 0.45)
     axes.set_yticks([])
     axes.tick_params(length=0)

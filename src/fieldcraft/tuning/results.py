@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fieldcraft import markup
 from fieldcraft.evaluation.reports import aligned
 from fieldcraft.tuning.trial import Point
 
@@ -80,6 +81,11 @@ class BakeOff:
         lines = aligned([HEAD, *map(cells, self.results)], left=LEFT, cut=False).splitlines()
         ends = ["ended", *map(ended, self.results)]
         return "\n".join([*(f"{line}  {end}" for line, end in zip(lines, ends)), "", *self.notes()])
+
+    def _repr_html_(self) -> str:
+        rows = [[*cells(row), ended(row)] for row in self.results]
+        table = markup.table([*HEAD, "ended"], rows, left=LEFT)
+        return markup.fragment(table, *map(markup.paragraph, self.notes()))
 
     def markdown(self) -> str:
         """The table and its notes as Markdown."""

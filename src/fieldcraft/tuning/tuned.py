@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from fieldcraft import markup
 from fieldcraft.evaluation.reports import aligned
 from fieldcraft.plots.curves import TuningLine
 from fieldcraft.tuning.space import PRIOR, spelled
@@ -83,6 +84,10 @@ class Tuning:
         lines = aligned([HEAD, *map(_cells, self.rows)], cut=False).splitlines()
         ends = ["ended", *(row.reason for row in self.rows)]
         return "\n".join([*(f"{line}  {end}" for line, end in zip(lines, ends)), "", *self._notes()])
+
+    def _repr_html_(self) -> str:
+        rows = [[*_cells(row), row.reason] for row in self.rows]
+        return markup.fragment(markup.table([*HEAD, "ended"], rows), *map(markup.paragraph, self._notes()))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model as plain values, ready for JSON."""
