@@ -20,7 +20,8 @@ PACKAGE = ROOT / "src" / "fieldcraft"
 NATIVE = ROOT / "native"
 
 ORDER = [
-    *("terminal", "markup", "errors", "counts", "distributed", "threads", "memory", "replacing"),  # for all
+    *("terminal", "display", "markup", "errors", "counts", "distributed", "threads"),  # open to all
+    *("memory", "replacing"),
     *("corpus", "features", "labels", "design", "potentials", "structures"),
     *("objectives", "priors", "problems", "optimisers", "evaluation", "plots", "store", "inspection"),
     *("models", "pools", "tuning", "compat", "cli", "serve", "__main__"),

@@ -22,11 +22,11 @@ STYLE = """
 .fieldcraft table { border-collapse: collapse; margin: .2em 0 .6em; background: none; }
 .fieldcraft th, .fieldcraft td { padding: .12em .7em .12em 0; text-align: left; vertical-align: top;
   white-space: pre-wrap; overflow-wrap: break-word; background: none; }
-.fieldcraft th { font-weight: 500; opacity: .6; border-bottom: 1px solid rgba(128,128,128,.4); }
+.fieldcraft th { font-weight: 500; opacity: .75; border-bottom: 1px solid rgba(128,128,128,.4); }
 .fieldcraft tr:hover td { background: rgba(128,128,128,.12); }
 .fieldcraft .right { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .fieldcraft .label { font-weight: 600; }
-.fieldcraft .quiet { opacity: .5; }
+.fieldcraft .quiet { opacity: .68; }
 .fieldcraft .for { color: #0072b2; color: color-mix(in srgb, rgb(0,114,178) 65%, currentColor); }
 .fieldcraft .against { color: #b34e00; color: color-mix(in srgb, rgb(213,94,0) 65%, currentColor); }
 .fieldcraft .axis { display: inline-block; width: 10em; height: .8em; margin-right: .6em;
@@ -37,7 +37,6 @@ STYLE = """
   text-align: center;   max-width: 16em; overflow-wrap: anywhere; }
 .fieldcraft .card b { display: block; font-size: 1.1em; font-weight: 500; }
 .fieldcraft .card small { display: block; font-size: .85em; }
-.fieldcraft .card .quiet { opacity: .7; }
 """
 PAGE_STYLE = "html { color-scheme: light dark; } body { margin: 2em; background: Canvas; color: CanvasText; }"
 OUTSIDE = "O"
