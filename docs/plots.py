@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 
 import fieldcraft as fc
@@ -70,4 +71,5 @@ def draw(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    matplotlib.rcParams["svg.hashsalt"] = "fieldcraft"  # the same bytes every time
     draw(HERE)
