@@ -20,10 +20,11 @@ PACKAGE = ROOT / "src" / "fieldcraft"
 NATIVE = ROOT / "native"
 
 ORDER = [
-    *("terminal", "errors", "counts", "distributed", "threads", "memory", "replacing"),  # open to all
+    *("terminal", "display", "markup", "errors", "counts", "distributed", "threads"),  # open to all
+    *("memory", "replacing"),
     *("corpus", "features", "labels", "design", "potentials", "structures"),
-    *("objectives", "priors", "problems", "optimisers", "evaluation", "store", "inspection", "models"),
-    *("pools", "tuning", "compat", "cli", "serve", "__main__"),
+    *("objectives", "priors", "problems", "optimisers", "evaluation", "plots", "store", "inspection"),
+    *("models", "pools", "tuning", "compat", "cli", "serve", "__main__"),
 ]
 CORE = "_core"
 MAY_CALL_CORE = {

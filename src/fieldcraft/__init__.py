@@ -17,6 +17,7 @@ _NAMES = {
     "fieldcraft.models.local_chain": "CMM MEMM",
     "fieldcraft.models.logistic": "LogisticRegression",
     "fieldcraft.models.naive_bayes": "NaiveBayes",
+    "fieldcraft.models.calibration": "calibrate",
     "fieldcraft.models.persistence": "load",
     "fieldcraft.pools.logarithmic": "LogOpinionPool",
     "fieldcraft.pools.linear": "LinearOpinionPool",
@@ -70,6 +71,7 @@ _MODULES = {
     "groups": "fieldcraft.priors.groups",
     "metrics": "fieldcraft.evaluation.metrics",
     "objectives": "fieldcraft.objectives",
+    "plots": "fieldcraft.plots",
     "schemes": "fieldcraft.corpus.schemes",
     "structures": "fieldcraft.structures",
 }
@@ -77,7 +79,12 @@ _MODULES = {
 __all__ = sorted([*_HOMES, *_MODULES])
 
 if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
-    from fieldcraft import compat as compat, objectives as objectives, structures as structures
+    from fieldcraft import (
+        compat as compat,
+        objectives as objectives,
+        plots as plots,
+        structures as structures,
+    )
     from fieldcraft.corpus import (
         Corpus as Corpus,
         Sequence as Sequence,
@@ -95,6 +102,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.features.gazetteers import Gazetteer as Gazetteer
     from fieldcraft.features.templates import Templates as Templates
     from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
+    from fieldcraft.models.calibration import calibrate as calibrate
     from fieldcraft.models.chain import ChainCRF as ChainCRF
     from fieldcraft.models.segments import SegmentCRF as SegmentCRF
     from fieldcraft.models.hmm import HMM as HMM

@@ -47,10 +47,9 @@ def test_held_out_scores_every_few_iterations(corpora: Path, tmp_path: Path) -> 
     done = train(tmp_path, corpora / "train.conll", *options, "--score-every", "3")
     assert done.returncode == 0, done.stderr
     assert "held-out data is scored every 3 iterations, and at the end" in done.stderr
-    scored = re.findall(r"^iteration (\d+)/8 .*held-out 0\.", done.stderr, re.M)
-    assert scored == ["3", "6", "8"]
+    assert re.search(r"^iteration 8/8 .*held-out 0\.", done.stderr, re.M)
     log = fc.load(tmp_path / "m.fc").training_log_
-    assert [str(record.iteration) for record in log if record.held_out is not None] == scored
+    assert [record.iteration for record in log if record.held_out is not None] == [3, 6, 8]
 
 
 def test_warns_of_what_looks_wrong(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from fieldcraft.cli import (
     graph_infer,
     graph_show,
     inspect,
+    plot,
     pool_combine,
     pool_diagnose,
     pool_train,
@@ -56,6 +57,7 @@ COMMANDS: dict[str, Any] = {  # two words: a command of a group
     "compare": compare.compare,
     "inspect": inspect.inspect,
     "explain": explain.explain,
+    "plot": plot.plot,
     "check": check.check,
     "convert": convert.convert,
 }

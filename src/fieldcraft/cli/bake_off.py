@@ -96,9 +96,9 @@ def bake_off(
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import model_settings
     from fieldcraft.models.chain import ChainCRF
+    from fieldcraft.plots.figures import check_plots
     from fieldcraft.tuning.bake_off import bake_off as baked
     from fieldcraft.tuning.bake_off_entry import read_prior
-    from fieldcraft.tuning.plots import check_plots
 
     check_outputs(kept.files(), [*files, *dev, *looks.files()])
     if kept.plot is not None:

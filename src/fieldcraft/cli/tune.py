@@ -97,8 +97,8 @@ def tune(
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model
     from fieldcraft.cli.tune_pool import is_pool, tune_pool
+    from fieldcraft.plots.figures import check_plots
     from fieldcraft.tuning.evidence import empirical_bayes
-    from fieldcraft.tuning.plots import check_plots
     from fieldcraft.tuning.search import tune as tuned
     from fieldcraft.tuning.space import read_over
 

@@ -78,6 +78,11 @@ class Corpus(AbstractSequence[Sequence]):
         source = f", source={self.source!r}" if self.source else ""
         return f"<Corpus of {len(self)} sequences, {self.n_tokens} tokens{source}>"
 
+    def _repr_html_(self) -> str:
+        from fieldcraft.corpus.notebooks import corpus_html
+
+        return corpus_html(self)
+
     def _like(self, sequences: list[Sequence]) -> Corpus:
         return Corpus(sequences, label=self._label, fields=self._fields, source=self.source)
 

@@ -46,6 +46,11 @@ class Sequence:
             return len(self.attributes)
         return next((len(column) for column in self.label_columns().values()), 0)
 
+    def _repr_html_(self) -> str:
+        from fieldcraft.corpus.notebooks import sequence_html
+
+        return sequence_html(self)
+
     def label_columns(self, name: str = "label") -> dict[str, list[str]]:
         """Label columns by name; a single one, which has no name, gets `name`."""
         if self.labels is None:

@@ -21,6 +21,8 @@ import numpy as np
 
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation import labellings, reports
+from fieldcraft.evaluation.calibration import Reliability, expected_calibration_error, log_loss, reliability
+from fieldcraft.evaluation.confusion import Confusion, confusion, span_confusion
 from fieldcraft.evaluation.labellings import Ids, Labellings
 from fieldcraft.evaluation.scores import Score, SpanScores, check_average, f_score
 from fieldcraft.evaluation.span_rules import pair_tables, read_prefixed
@@ -28,18 +30,25 @@ from fieldcraft.evaluation.span_scorer import SpanCounts, SpanScorer
 
 __all__ = [
     "METRICS",
+    "Confusion",
     "Metric",
+    "Reliability",
     "Score",
     "Scorer",
     "SpanCounts",
     "SpanScorer",
     "SpanScores",
+    "confusion",
+    "expected_calibration_error",
     "f_score",
     "forms_scheme",
+    "log_loss",
+    "reliability",
     "report",
     "resolve_metric",
     "scorer",
     "sequence_accuracy",
+    "span_confusion",
     "span_scores",
     "summary",
     "token_accuracy",

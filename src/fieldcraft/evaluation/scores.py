@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from fieldcraft import markup
 from fieldcraft.errors import InputError
 
 
@@ -94,6 +95,19 @@ class SpanScores:
             return self.by_type.get(type, score_from_counts(0, 0, 0))
         score: Score = getattr(self, average)
         return score
+
+    def _repr_html_(self) -> str:
+        rows = {**self.by_type, **{f"({name} average)": self.of(average=name) for name in AVERAGES}}
+        cells = [
+            [
+                name,
+                *(f"{100 * value:.2f}" for value in (row.precision, row.recall, row.f)),
+                *(f"{n:,}" for n in (row.gold, row.predicted, row.correct)),
+            ]
+            for name, row in rows.items()
+        ]
+        head = ["type", "precision", "recall", "F", "gold", "predicted", "correct"]
+        return markup.fragment(markup.table(head, cells), markup.paragraph("in per cent"))
 
     def f_score(
         self, *, average: str = "micro", alpha: float | None = None, beta: float | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldcraft import markup
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation import bootstrap, matched_pairs
 from fieldcraft.evaluation.labellings import Encoded, Labellings, encode
@@ -77,6 +78,27 @@ class Comparison:
             for t in (self.by_sequence, self.by_token)
         ]
         return "\n\n".join(map(aligned, (rows, table, tests)))
+
+    def _repr_html_(self) -> str:
+        (both, only_a), (only_b, neither) = self.tokens
+        low, high = (100 * end for end in self.interval)
+        interval = f"{low:+.2f} to {high:+.2f}"
+        scores = [self.metric, *_percent(self.a, self.b), f"{100 * self.difference:+.2f}", interval]
+        a, b = self.names
+        tests = [
+            [f"by {t.unit}", f"{t.n:,}", f"{t.differing:,}", *_p(t)]
+            for t in (self.by_sequence, self.by_token)
+        ]
+        return markup.fragment(
+            markup.table(["", a, b, "difference", f"{100 * self.level:g} % interval"], [scores]),
+            markup.table(
+                ["tokens", f"{b} right", f"{b} wrong"],
+                [[f"{a} right", f"{both:,}", f"{only_a:,}"], [f"{a} wrong", f"{only_b:,}", f"{neither:,}"]],
+            ),
+            markup.table(
+                ["matched pairs", "n", "differing", "two-sided p", f"{a} better", f"{b} better"], tests
+            ),
+        )
 
 
 def compare(

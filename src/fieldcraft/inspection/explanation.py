@@ -20,7 +20,7 @@ from fieldcraft.features.encoded import Encoded
 from fieldcraft.inspection.explanation_sections import explanation_sections
 from fieldcraft.inspection.observations import Observations
 from fieldcraft.inspection.overview import check_top
-from fieldcraft.inspection.report import Report, Section
+from fieldcraft.inspection.report import Card, Report, Section
 from fieldcraft.inspection.votes import PAIR, Ballot, Contrast, Votes
 from fieldcraft.inspection.weights import Floats, Rows, WeightTable
 
@@ -119,6 +119,18 @@ class Explanation(Report):
     def sections(self) -> list[Section]:
         """The sections with their tables."""
         return explanation_sections(self)
+
+    def cards(self) -> list[Card]:
+        """A card for each token that is explained."""
+        return [
+            Card(
+                str(token.position) if token.word is None else token.word,
+                token.label,
+                token.probability,
+                "" if token.other is None else f"or {token.other} {token.other_probability:.2f}",
+            )
+            for token in self.tokens
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as pure JSON types."""

@@ -32,6 +32,15 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Cell]]
 
 
+class Card(NamedTuple):
+    """A token as pages show it above the tables: its label, and in few words what else it could be."""
+
+    word: str
+    label: str
+    probability: float
+    other: str
+
+
 class Section(NamedTuple):
     """A title and the parts below it; folded in HTML if ``folded``."""
 
@@ -58,6 +67,10 @@ class Report:
     def sections(self) -> list[Section]:
         """The sections with their tables."""
         raise NotImplementedError
+
+    def cards(self) -> list[Card]:
+        """Tokens to be shown side by side; none unless a report has some."""
+        return []
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as pure JSON types."""

@@ -61,6 +61,12 @@ class Answers(Settings, Estimator):
         return self._parameters.index
 
     @property
+    def temperature_(self) -> float:
+        """What divides all potentials: 1 unless the model was calibrated, see ``fc.calibrate``."""
+        self._require_fitted()
+        return self._parameters.calibration.temperature
+
+    @property
     def encoder_(self) -> Encoder:
         """Sequences -> attributes."""
         self._require_fitted()
@@ -252,4 +258,5 @@ class Answers(Settings, Estimator):
             getattr(self, "voters_", None),
             self.random_state,
             parameters,
+            parameters.ranker,
         )

@@ -57,6 +57,7 @@ class Predictor(NamedTuple):
     voters: Voters | None = None
     random_state: Any = 0
     parameters: Parameters | None = None  # for explanations
+    ranker: Scorer | None = None  # finds the best labels of a calibrated model, as before the calibration
 
     def weight_table(self) -> WeightTable:
         """The features with their weights and names."""
@@ -125,6 +126,8 @@ class Block:
             of = self.predictor
             if of.voters is not None and of.decoding == "viterbi":
                 decoded = of.voters.labels(self.encoded, of.structure), None
+            elif of.ranker is not None and of.decoding == "viterbi":  # rounding must not decide ties anew
+                decoded = viterbi(of.structure, of.ranker.potentials(self.encoded))[0], None
             else:
                 decoded = resolve_decoding(of.decoding)(of.structure, self.potentials)
             self._labels = decoded

@@ -140,6 +140,8 @@ class HMM(Model):
 
     def log_likelihood(self, X: Any) -> Floats:
         """log p(x) of each sequence [N], of an HMM that was trained with objective="joint"."""
+        if self.temperature_ != 1.0:
+            raise InputError("a calibrated HMM has no p(x), only p(y | x); ask the model that was calibrated")
         return self.log_partition(X)
 
     def to_crf(self) -> ChainCRF:

@@ -9,6 +9,7 @@ from fieldcraft.distributed import Ranks
 from fieldcraft.errors import InputError
 from fieldcraft.models.answers import Answers
 from fieldcraft.models.distributed_training import DistributedTraining
+from fieldcraft.models.parameters import UNCALIBRATED
 from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.models.voting import Voters
@@ -141,7 +142,7 @@ class Learner(Answers):
         known = None
         if self.__sklearn_is_fitted__():
             provenance = getattr(self, "provenance_", {})
-            known = Known(self._parameters, self.classes_.tolist(), provenance)
+            known = Known(self._parameters.calibrated(UNCALIBRATED), self.classes_.tolist(), provenance)
         if ranks is not None:
             return DistributedTraining(ranks, Settings.of(self), self.structure_for, known)
         return Training(Settings.of(self), self.structure_for, known, growing=growing)

@@ -46,14 +46,22 @@ class LocalWeights:
     Every token has Y * Y of them, so that fewer tokens are scored at a time where there are many labels.
     """
 
-    def __init__(self, weights: Any, n_labels: int) -> None:
+    def __init__(self, weights: Any, n_labels: int, temperature: float = 1.0) -> None:
         self._weights = weights
+        self._temperature = temperature
         self.block_tokens = max(1, min(BLOCK_TOKENS, CELLS // n_labels**2))
 
     def potentials(self, encoded: Encoded) -> Parts:
-        """Local log-probabilities: of first tokens as nodes, of the others as edges."""
+        """Local log-probabilities: of first tokens as nodes, of the others as edges.
+
+        A temperature divides them, not the scores, so that the best labels stay the same; the steps of a
+        calibrated model are no longer normalised.
+        """
         node, edge = self._weights.arrays(encoded)
-        return normalised(node, edge, encoded.offsets)
+        parts = normalised(node, edge, encoded.offsets)
+        if self._temperature == 1.0:
+            return parts
+        return Parts({k: v / self._temperature for k, v in parts.arrays.items()}, parts.offsets)
 
 
 def normalised(node: Floats, edge: Floats, offsets: NDArray[np.int64]) -> Parts:
@@ -172,11 +180,13 @@ class LocalChain(Model):
 
     def _predictor(self) -> Any:
         predictor = super()._predictor()
-        index, weights = self._parameters.index, self._parameters.weights
+        index, weights = self._parameters.index, self._parameters.trained_weights
         chain = ChainWeights.of(index, weights, len(self.classes_))
         if not self.shared:
             chain = _first_apart(index, weights, len(self.classes_))
-        return predictor._replace(scorer=LocalWeights(chain, len(self.classes_)))
+        temperature, n = self._parameters.calibration.temperature, len(self.classes_)
+        ranker = None if temperature == 1.0 else LocalWeights(chain, n)
+        return predictor._replace(scorer=LocalWeights(chain, n, temperature), ranker=ranker)
 
 
 def _first_apart(index: FeatureIndex, weights: Floats, n: int) -> Any:

@@ -6,6 +6,7 @@ The arrays of a loaded model are mapped from its file: loading takes millisecond
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +18,58 @@ from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.packed import PackedIndex, laid_out
 from fieldcraft.features.stored import StoredIndex
 from fieldcraft.potentials import ChainWeights, FeatureTable, StateWeights, TableWeights
+from fieldcraft.store.files import NEWEST
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How the probabilities of a model are corrected (calibration.py).
+
+    Parameters
+    ----------
+    temperature : divides all potentials
+    powers : [Y] exponents of the node marginals p(y_t | x), which are normalised again; None for all 1
+    """
+
+    temperature: float = 1.0
+    powers: tuple[float, ...] | None = None
+
+    def node(self, marginals: Floats) -> Floats:
+        """[positions, Y] the corrected node marginals."""
+        if self.powers is None:
+            return marginals
+        with np.errstate(divide="ignore"):
+            logs = np.log(marginals) * np.array(self.powers)
+        logs -= logs.max(axis=1, keepdims=True)
+        shares: Floats = np.exp(logs)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares
+
+    def to_header(self) -> dict[str, Any]:
+        """Entries of a model file; an earlier version, which would ignore them, refuses the file."""
+        if self == UNCALIBRATED:
+            return {}
+        powers = None if self.powers is None else [*self.powers]
+        described = {"temperature": self.temperature, "powers": powers}
+        return {"format": NEWEST, "requires": ["calibration"], "calibration": described}
+
+    @classmethod
+    def from_header(cls, described: Any, n_labels: int) -> Calibration:
+        """Undo ``to_header``; ValueError where the numbers make no sense."""
+        if described is None:
+            return UNCALIBRATED
+        temperature, powers = float(described["temperature"]), described["powers"]
+        numbers = [temperature, *map(float, powers or ())]
+        if not all(0 < number < np.inf for number in numbers) or len(numbers) not in (1, 1 + n_labels):
+            raise ValueError(f"a calibration {described!r} for {n_labels} labels")
+        return cls(temperature, tuple(numbers[1:]) or None)
+
+
+UNCALIBRATED = Calibration()
 
 
 class Scoring:
@@ -91,16 +140,27 @@ class Parameters:
     ----------
     encoder : sequences -> attributes
     packed : the features
-    placed : [F] their weights, in the order of ``packed``
+    trained : [F] their weights as training left them, in the order of ``packed``
     structure : the structure of the model
+    calibration : its temperature divides the weights ``placed`` and ``weights``, and so all potentials
     """
 
-    def __init__(self, encoder: Encoder, packed: StoredIndex, placed: Floats, structure: Structure) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        packed: StoredIndex,
+        trained: Floats,
+        structure: Structure,
+        calibration: Calibration = UNCALIBRATED,
+    ) -> None:
         if packed.n_attributes != encoder.n_attributes:
             raise ValueError(f"features of {packed.n_attributes} attributes, not of {encoder.n_attributes}")
         self.encoder = encoder
         self.packed = packed
-        self.placed = placed
+        self.trained = trained
+        self.calibration = calibration
+        heat = calibration.temperature
+        self.placed = placed = trained if heat == 1.0 else trained / heat  # [F]
         self.structure = structure
         self.scoring = Scoring(packed, structure)
         self.scorer = self.scoring.scorer(placed)
@@ -108,10 +168,18 @@ class Parameters:
             self.scorer = self._active_scorer()
 
     @classmethod
-    def of(cls, encoder: Encoder, index: FeatureIndex, weights: Floats, structure: Structure) -> Parameters:
+    def of(
+        cls,
+        encoder: Encoder,
+        index: FeatureIndex,
+        weights: Floats,
+        structure: Structure,
+        calibration: Calibration = UNCALIBRATED,
+    ) -> Parameters:
         """From an index and weights in its order, which are copied."""
         packed = laid_out(index, n_numbers(structure))
-        return cls(encoder, packed, np.array(packed.places(np.asarray(weights, np.float64))), structure)
+        placed = np.array(packed.places(np.asarray(weights, np.float64)))
+        return cls(encoder, packed, placed, structure, calibration)
 
     @cached_property
     def index(self) -> FeatureIndex:
@@ -125,6 +193,23 @@ class Parameters:
         view.flags.writeable = False
         return view
 
+    def calibrated(self, calibration: Calibration) -> Parameters:
+        """The same features and trained weights with another calibration."""
+        if calibration == self.calibration:
+            return self
+        return Parameters(self.encoder, self.packed, self.trained, self.structure, calibration)
+
+    @cached_property
+    def ranker(self) -> Any:
+        """The scorer of the trained weights; None where it is ``scorer``."""
+        plain = self.calibrated(UNCALIBRATED)
+        return None if plain.calibration.temperature == self.calibration.temperature else plain.scorer
+
+    @property
+    def trained_weights(self) -> Floats:
+        """[F] as training left them, in the order of ``index``."""
+        return self.packed.features(self.trained)
+
     def _active_scorer(self) -> Any:
         """A scorer without the zeros, which cost time; sums have the order of ``without_zeros``."""
         active = self.weights != 0
@@ -135,12 +220,12 @@ class Parameters:
         active = self.weights != 0
         if active.all():
             return self
-        index, weights = self.index.select(active), self.weights[active]
+        index, weights = self.index.select(active), self.trained_weights[active]
         if self.encoder.hash_size is not None:
-            return Parameters.of(self.encoder, index, weights, self.structure)
+            return Parameters.of(self.encoder, index, weights, self.structure, self.calibration)
         kept, attribute = np.unique(index.attribute[index.attribute >= 0], return_inverse=True)
         column = index.attribute.copy()
         column[column >= 0] = attribute
         encoder = self.encoder.keep(kept.astype(np.int64))
         index = index.with_attributes(column, len(kept))
-        return Parameters.of(encoder, index, weights, self.structure)
+        return Parameters.of(encoder, index, weights, self.structure, self.calibration)

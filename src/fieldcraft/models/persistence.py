@@ -24,7 +24,7 @@ from fieldcraft.features.packed import LAYOUTS
 from fieldcraft.features.segmented import SegmentFeatures
 from fieldcraft.models.exchange import chain_of
 from fieldcraft.models.kinds import KINDS, Storable, kind_of, resolve_kind
-from fieldcraft.models.parameters import Parameters, n_numbers
+from fieldcraft.models.parameters import Calibration, Parameters, n_numbers
 from fieldcraft.models.voting import Voters
 from fieldcraft.objectives import OBJECTIVES
 from fieldcraft.optimisers import OPTIMISERS
@@ -165,7 +165,7 @@ def thaw(model: Any, state: dict[str, Any]) -> None:
 def _pack(model: Storable, parameters: Parameters, *, compact: bool) -> tuple[dict[str, Any], Arrays]:
     encoder, voters = parameters.encoder, _voters(model)
     settings, tables = encoder.state()
-    arrays: Arrays = {"weights": parameters.placed}
+    arrays: Arrays = {"weights": parameters.trained}
     if voters is not None:
         arrays |= {"voters.votes": voters.votes, "voters.weights": voters.placed}
     arrays |= {f"index.{k}": v for k, v in parameters.packed.to_file(counts=not compact).items()}
@@ -176,6 +176,7 @@ def _pack(model: Storable, parameters: Parameters, *, compact: bool) -> tuple[di
         arrays |= others
     header = {
         **more,
+        **parameters.calibration.to_header(),
         "labels": model.classes_.tolist(),
         "encoder": {"kind": next(k for k, v in ENCODERS.items() if isinstance(encoder, v)), **settings},
         "index": {"layout": parameters.packed.layout, **parameters.packed.numbers},
@@ -211,7 +212,9 @@ def _unpack(model: Any, header: dict[str, Any], arrays: Arrays) -> None:
     weights = arrays["weights"]
     if weights.dtype not in (np.float32, np.float64):
         raise ValueError(f"weights of type {weights.dtype}")
-    parameters = Parameters(encoder, features, weights.astype(np.float64, copy=False), structure)
+    trained = weights.astype(np.float64, copy=False)
+    corrected = Calibration.from_header(header.get("calibration"), len(labels))
+    parameters = Parameters(encoder, features, trained, structure, corrected)
     training = dict(header.get("training") or {})
     if training:
         log = training.pop("training_log_")

@@ -1,27 +1,30 @@
-"""Progress of training: one line that is updated on a terminal, log lines elsewhere."""
+"""Progress of training: one line, updated on terminals and in notebooks; every few seconds in logs."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any, TextIO
 
+from fieldcraft.display import Lines, kind_of
 from fieldcraft.optimisers.loop import Record
 
 
 class Progress:
-    """Prints each record; called by the training loop."""
+    """Shows the state of a training; called by its loop with each record (display.py)."""
 
     def __init__(self, max_iterations: int, stream: TextIO | None = None) -> None:
         self.max_iterations = max_iterations
         self.stream = stream if stream is not None else sys.stderr
         self._bar: Any = None
+        self._lines = Lines(self.stream)
+        self._terminal = kind_of(self.stream) == "terminal"
 
     def __call__(self, record: Record) -> None:
         line = self.line(record)
-        if self.stream.isatty():
+        if self._terminal:
             self._renew(record.iteration, line)
         else:
-            print(line, file=self.stream, flush=True)
+            self._lines.show(line)
 
     def line(self, record: Record) -> str:
         """Iteration, objective, duality gap or gradient norm, held-out score, seconds, most seconds left."""
@@ -48,13 +51,13 @@ class Progress:
 
     def tell(self, line: str) -> None:
         """Print a remark before training starts."""
-        print(line, file=self.stream, flush=True)
+        self._lines.tell(line)
 
     def end(self, reason: str) -> None:
         """Print why training stopped."""
         if self._bar is not None:
             self._bar.stop()
-        print(f"stopped: {reason}", file=self.stream, flush=True)
+        self._lines.tell(f"stopped: {reason}")
 
 
 def _bar(stream: TextIO) -> Any:

@@ -159,6 +159,7 @@ class Scored:
 
         def rows(block: Block) -> list[Floats]:
             node, bounds = structure.label_marginals(block.potentials), block.encoded.offsets.tolist()
+            node = self._corrected(node)
             return [node[a:b] for a, b in zip(bounds, bounds[1:])]
 
         out = np.empty(len(self), object)
@@ -288,6 +289,11 @@ class Scored:
             except ValueError as error:  # its sequences are counted from the first of the block
                 raise input_error(error, block.first) from None
         return answers
+
+    def _corrected(self, node: Floats) -> Floats:
+        """Node marginals [tokens, Y] as the model's calibration corrects them."""
+        learnt = self._predictor.parameters
+        return node if learnt is None else learnt.calibration.node(node)
 
     def _one_to_one(self, question: str) -> Structure:
         structure = self._predictor.structure

@@ -76,7 +76,7 @@ class SegmentScored(Scored):
 
         def rows(block: Block) -> list[Floats]:
             marginals = self._structure.marginals(block.potentials)
-            return _cut(self._coding.label_marginals(marginals), block)
+            return _cut(self._corrected(self._coding.label_marginals(marginals)), block)
 
         out = np.empty(len(self), object)
         for i, row in enumerate(_joined(self._ask(rows))):

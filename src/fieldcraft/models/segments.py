@@ -17,7 +17,7 @@ from fieldcraft.corpus.schemes import SCHEMES
 from fieldcraft.errors import InputError
 from fieldcraft.models.blocks import Predictor
 from fieldcraft.models.inputs import encode
-from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.parameters import UNCALIBRATED, Parameters
 from fieldcraft.models.segment_coding import SegmentCoding
 from fieldcraft.models.segment_scored import SegmentScored
 from fieldcraft.models.segment_training import SegmentTraining
@@ -103,7 +103,7 @@ class SegmentCRF(SequenceModel):
         known = None
         if self.__sklearn_is_fitted__():
             names = [*self._parameters.structure.labels]
-            known = Known(self._parameters, names, getattr(self, "provenance_", {}))
+            known = Known(self._parameters.calibrated(UNCALIBRATED), names, getattr(self, "provenance_", {}))
         return SegmentTraining(
             Settings.of(self),
             known,

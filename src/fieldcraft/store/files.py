@@ -29,6 +29,8 @@ from fieldcraft.replacing import is_special, replacing
 from fieldcraft.store.checksums import METHOD, NAME, REMEDY, compare_arrays, compare_directory, crc32c, taken
 
 FORMAT = 3
+NEWEST = 4  # of files with entries that must be understood, listed in "requires"
+UNDERSTOOD = ("calibration",)
 META = "fieldcraft"
 MOST_HEADER = 1 << 22  # bytes; as Python objects they may take twelve times as much,
 MOST_BRACKETS = 1 << 17  # lists and dicts, of two bytes each, far more
@@ -231,9 +233,16 @@ def _header(name: str, text: str) -> dict[str, Any]:
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{name} is damaged: its header is not JSON ({error})") from None
     version = header.get("format")
-    if not isinstance(version, int) or not 1 <= version <= FORMAT:
+    if not isinstance(version, int) or not 1 <= version <= NEWEST:
         raise ModelFileError(
-            f"{name} has format {version}; this fieldcraft reads formats 1 to {FORMAT}; "
+            f"{name} has format {version}; this fieldcraft reads formats 1 to {NEWEST}; "
+            "a newer one may read it: pip install -U fieldcraft"
+        )
+    requires = header.get("requires", [])
+    unknown = [entry for entry in requires if entry not in UNDERSTOOD] if isinstance(requires, list) else True
+    if unknown:
+        raise ModelFileError(
+            f"{name} requires {requires!r}, of which this fieldcraft knows {', '.join(UNDERSTOOD)}; "
             "a newer one may read it: pip install -U fieldcraft"
         )
     return header

@@ -1,13 +1,14 @@
-"""Progress of a bake-off or a search: a table that is updated on a terminal, log lines elsewhere."""
+"""Progress of a bake-off or a search: a table, updated on terminals and in notebooks; lines in logs."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fieldcraft.terminal import visible
+from fieldcraft import markup
+from fieldcraft.display import EVERY, OFTEN, NotebookOutput, Pace, kind_of
+from fieldcraft.terminal import visible, visible_lines
 from fieldcraft.tuning.trial import Point
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from fieldcraft.tuning.tuned import Tried
 
 HEAD = ["entry", "iteration", "value", "gap", "score", "seconds", ""]
-EVERY = 5.0  # seconds between log lines of one entry
-OFTEN = 0.1  # seconds between updates of the table
 
 
 class TrialsProgress:
@@ -27,10 +26,12 @@ class TrialsProgress:
         self.stream = stream if stream is not None else sys.stderr
         self.rows: dict[str, list[str]] = {name: _blank(name) for name in names}
         self._live: Any = None
-        self._last = 0.0
+        self._kind = kind_of(self.stream)
+        self._output = NotebookOutput()
+        self._pace = Pace(EVERY if self._kind == "log" else OFTEN)
 
     def __enter__(self) -> TrialsProgress:
-        if self.shown and self.stream.isatty():
+        if self.shown and self._kind == "terminal":
             self._live = _live(self.stream)
             self._live.start()
         return self
@@ -38,10 +39,11 @@ class TrialsProgress:
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
+        elif self.shown and self._kind == "notebook" and self.rows:
+            self._update()
 
     def begin(self, name: str) -> None:
         """An entry starts."""
-        self._last = time.monotonic()
         self.rows.setdefault(name, _blank(name))[-1] = "training"
         self._show(name, at_once=True)
 
@@ -59,15 +61,20 @@ class TrialsProgress:
         self._show(result.entry, at_once=True)
 
     def _show(self, name: str, *, at_once: bool) -> None:
-        now = time.monotonic()
-        if not self.shown or (not at_once and now - self._last < (EVERY if self._live is None else OFTEN)):
+        if not self.shown or not (self._pace.due() or at_once):
             return
-        self._last = now
         if self._live is not None:
             self._live.update(_table(self.rows.values()), refresh=True)
-            return
-        named = [f"{head} {cell}".strip() for head, cell in zip(HEAD[1:], self.rows[name][1:]) if cell]
-        print(visible("  ".join([f"{name}:", *named])), file=self.stream, flush=True)
+        elif self._kind == "notebook":
+            self._update()
+        else:
+            named = [f"{head} {cell}".strip() for head, cell in zip(HEAD[1:], self.rows[name][1:]) if cell]
+            print(visible("  ".join([f"{name}:", *named])), file=self.stream, flush=True)
+
+    def _update(self) -> None:
+        rows = list(self.rows.values())
+        text = "\n".join("  ".join(row).rstrip() for row in rows)
+        self._output.update(visible_lines(text), markup.fragment(markup.table(HEAD, rows)))
 
 
 def _blank(name: str) -> list[str]:

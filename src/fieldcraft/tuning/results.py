@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fieldcraft import markup
 from fieldcraft.evaluation.reports import aligned
 from fieldcraft.tuning.trial import Point
 
@@ -81,6 +82,11 @@ class BakeOff:
         ends = ["ended", *map(ended, self.results)]
         return "\n".join([*(f"{line}  {end}" for line, end in zip(lines, ends)), "", *self.notes()])
 
+    def _repr_html_(self) -> str:
+        rows = [[*cells(row), ended(row)] for row in self.results]
+        table = markup.table([*HEAD, "ended"], rows, left=LEFT)
+        return markup.fragment(table, *map(markup.paragraph, self.notes()))
+
     def markdown(self) -> str:
         """The table and its notes as Markdown."""
         rule = ["---"] * LEFT + ["---:"] * (len(HEAD) - LEFT) + ["---"]
@@ -105,11 +111,19 @@ class BakeOff:
             row["points"] = [point._asdict() for point in result.points]
         return facts
 
-    def plot(self, path: Any) -> None:
-        """Draw score against seconds for all entries into a PNG (or any format of matplotlib)."""
-        from fieldcraft.tuning.plots import draw
+    def plot(self, path: Any = None) -> Any:
+        """Draw score against seconds for all entries; returns the figure, and writes it to ``path``."""
+        from fieldcraft.plots import score_by_seconds
 
-        draw(self, path)
+        curves = {row.entry: _curve(row) for row in self.results if row.points}
+        title = f"{self.sequences:,} sequences, {self.tokens:,} tokens"
+        return score_by_seconds(curves, metric=self.metric, title=title, path=path)
+
+
+def _curve(row: Result) -> tuple[list[float], list[float]]:
+    """Seconds and scores after the iterations; the last score is that of the model."""
+    scores = [point.score or 0.0 for point in row.points]
+    return [point.seconds for point in row.points], [*scores[:-1], float(row.score or scores[-1])]
 
 
 def ended(result: Result) -> str:

@@ -52,6 +52,7 @@ def tune(
     points: int = 15,
     results: str | os.PathLike[str] | None = None,
     sample_weight: Any = None,
+    verbose: bool | None = None,
 ) -> Tuning:
     """Search for the settings whose model scores best on held-out data.
 
@@ -67,6 +68,7 @@ def tune(
     points : values of each range of a grid; number of trainings for the other methods
     results : file of JSON lines, one per finished point; if it exists, the search continues from it
     sample_weight : [N] weight of each sequence
+    verbose : show each point as it is trained, and its score; None for what the model says
 
     Returns
     -------
@@ -98,7 +100,7 @@ def tune(
         facts = {"method": method, "points": int(points), "over": {d.name: repr(d.values) for d in space}}
         ledger = Ledger(results, search.digest(first, facts))
         ledger.open({**facts, "metric": held_out.metric})
-        with TrialsProgress(shown=crf.verbose) as progress:
+        with TrialsProgress(shown=crf.verbose if verbose is None else verbose) as progress:
             search.go(first, walk, ledger, progress, lambda: interrupts.seen)
     sizes = data.design.n_sequences, len(data.design.gold)
     rows = tuple(search.rows)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from fieldcraft import markup
 from fieldcraft.evaluation.reports import aligned
-from fieldcraft.tuning.space import spelled
+from fieldcraft.plots.curves import TuningLine
+from fieldcraft.tuning.space import PRIOR, spelled
 
 if TYPE_CHECKING:
     from fieldcraft.models.chain import ChainCRF
@@ -82,16 +85,35 @@ class Tuning:
         ends = ["ended", *(row.reason for row in self.rows)]
         return "\n".join([*(f"{line}  {end}" for line, end in zip(lines, ends)), "", *self._notes()])
 
+    def _repr_html_(self) -> str:
+        rows = [[*_cells(row), row.reason] for row in self.rows]
+        return markup.fragment(markup.table([*HEAD, "ended"], rows), *map(markup.paragraph, self._notes()))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model as plain values, ready for JSON."""
         facts = {name: value for name, value in vars(self).items() if name != "model"}
         return {**facts, "rows": [asdict(row) for row in self.rows]}
 
-    def plot(self, path: Any) -> None:
-        """Draw score and active weights into a PNG (or any format of matplotlib)."""
-        from fieldcraft.tuning.curves import draw_curve
+    def plot(self, path: Any = None) -> Any:
+        """Draw score and active weights against the setting with the most numbers.
 
-        draw_curve(self, path)
+        One line for each combination of the others; without numbers, points are in the order in which they
+        were tried. Returns the figure, and writes it to ``path``.
+        """
+        from fieldcraft.plots import tuning_curve
+
+        axis = _axis(self.rows)
+        lines = _lines(self.rows, axis)
+        numbers = [x for line in lines.values() for x in line.setting]
+        best = "" if self.best is None else f"best: {self.best.entry}, {100 * self.best.score:.2f}"
+        return tuning_curve(
+            lines,
+            axis="point" if axis is None else axis.removeprefix(PRIOR),
+            metric=self.metric,
+            logarithmic=axis is not None and all(x > 0 for x in numbers),
+            title=best,
+            path=path,
+        )
 
     def _notes(self) -> list[str]:
         data = f"{self.sequences:,} sequences, {self.tokens:,} tokens"
@@ -99,6 +121,34 @@ class Tuning:
         if self.best is not None:
             notes.append(f"best: {self.best.entry}, {100 * self.best.score:.2f}")
         return notes
+
+
+def _axis(rows: Sequence[Tried]) -> str | None:
+    """The setting with the most numbers, if any has several."""
+    names = rows[0].settings if rows else ()
+    values = {name: {row.settings[name] for row in rows} for name in names}
+    several = {name: len(of) for name, of in values.items() if len(of) > 1 and all(map(_is_number, of))}
+    return max(several, key=several.__getitem__, default=None)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _lines(rows: Sequence[Tried], axis: str | None) -> dict[str, TuningLine]:
+    """One line for each combination of the settings that are not on the axis; its points in order."""
+    lines: dict[str, list[tuple[float, Tried]]] = {}
+    for number, row in enumerate(rows):
+        others = {} if axis is None else {n: v for n, v in row.settings.items() if n != axis}
+        x = float(number if axis is None else row.settings[axis])
+        lines.setdefault(spelled(others), []).append((x, row))
+    ordered = {name: sorted(line, key=lambda pair: pair[0]) for name, line in lines.items()}
+    return {
+        name: TuningLine(
+            [x for x, _ in line], [row.score for _, row in line], [row.active for _, row in line]
+        )
+        for name, line in ordered.items()
+    }
 
 
 def _cells(row: Tried) -> list[str]:

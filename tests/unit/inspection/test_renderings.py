@@ -23,7 +23,7 @@ HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&lt;"
 VOID = {"meta", "img", "br"}
 OURS = {
     *("html", "head", "meta", "title", "style", "body", "div", "h1", "h2", "p", "span"),
-    *("details", "summary", "table", "thead", "tbody", "tr", "th", "td"),
+    *("b", "small", "details", "summary", "table", "thead", "tbody", "tr", "th", "td"),
 }
 
 

@@ -191,7 +191,7 @@ def test_a_future_format(tmp_path: Path) -> None:
     crf.save(tmp_path / "x.fc")
     header, arrays = read_arrays(tmp_path / "x.fc")
     write_arrays(tmp_path / "y.fc", {**header, "format": 99}, arrays)
-    with pytest.raises(ModelFileError, match="has format 99; this fieldcraft reads formats 1 to 3"):
+    with pytest.raises(ModelFileError, match="has format 99; this fieldcraft reads formats 1 to 4"):
         fc.load(tmp_path / "y.fc")
 
 

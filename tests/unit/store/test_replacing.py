@@ -25,10 +25,10 @@ import pytest
 import fieldcraft as fc
 from fieldcraft import replacing as replacing_
 from fieldcraft.compat import pycrfsuite
+from fieldcraft.plots.figures import save_figure
 from fieldcraft.replacing import replace_text, replacing
 from fieldcraft.store.snapshots import write_snapshot
 from fieldcraft.tuning.ledger import Ledger
-from fieldcraft.tuning.plots import save_figure
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's locks and limits")
 CRF = fc.ChainCRF(n_jobs=1).fit([[["a"], ["b"]]], [["N", "V"]])
@@ -38,7 +38,7 @@ CORPUS = fc.Corpus.from_columns({"word": [["Rome", "fell"] * 2000]})
 class Canvas:
     """Draws as matplotlib does, more than fits into a buffer."""
 
-    def print_figure(self, file: Any, **_: Any) -> None:
+    def savefig(self, file: Any, **_: Any) -> None:
         file.write(b"picture" * 10_000)
 
 

@@ -162,8 +162,8 @@ def test_log_lines_in_a_pipe_and_nothing_on_stdout() -> None:
     assert out == ""
     assert "\r" not in err
     lines = err.splitlines()
-    assert len(lines) == 5
-    for i, line in enumerate(lines[:4], 1):
+    assert len(lines) == 3  # the first, the last and the reason: less than a few seconds lie between them
+    for i, line in zip((1, 4), lines):
         assert line.startswith(f"iteration {i}/4  objective ")
         assert "gradient" in line
         assert "left" in line

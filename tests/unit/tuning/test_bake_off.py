@@ -17,8 +17,8 @@ import pytest
 import fieldcraft as fc
 from fieldcraft.errors import InputError
 from fieldcraft.evaluation import matched_pairs
+from fieldcraft.plots.contests import _apart
 from fieldcraft.tuning import processes
-from fieldcraft.tuning.plots import _apart
 from fieldcraft.tuning.progress import TrialsProgress
 from fieldcraft.tuning.results import Result
 from fieldcraft.tuning.trial import Point
@@ -264,6 +264,6 @@ def test_plot_is_a_png(found: fc.BakeOff, tmp_path: Path) -> None:
 
 
 def test_plot_without_matplotlib(found: fc.BakeOff, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldcraft.tuning.plots.find_spec", lambda name: None)
+    monkeypatch.setattr("fieldcraft.plots.figures.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"fieldcraft\[plot\]"):
         found.plot(tmp_path / "scores.png")
