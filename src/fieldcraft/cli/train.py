@@ -41,13 +41,13 @@ class Looks:
     """The features of the model."""
 
     templates: Annotated[
-        str,
+        str | None,
         in_looks(
-            help="A set by name ({fieldcraft.features.named:NAMED}), a file or a text; 'none' for attribute "
-            "files.",
+            help="A set by name ({fieldcraft.features.named:NAMED}), a file or a text; by default a set that "
+            "suits columns and labels, none for attribute files.",
             autocompletion=named("fieldcraft.features.named", "NAMED", "none")["autocompletion"],
         ),
-    ] = "entities"
+    ] = None
     gazetteer: Annotated[
         list[str] | None, in_looks(metavar="NAME=FILE", help="A list of names for the templates.")
     ] = None
@@ -61,7 +61,7 @@ class Looks:
 
     def files(self) -> list[str]:
         """What may be the path of a file that is read."""
-        return [self.templates, *(text.partition("=")[2] for text in self.gazetteer or ())]
+        return [*([self.templates] if self.templates else []), *(text.partition("=")[2] for text in self.gazetteer or ())]
 
 
 @dataclass

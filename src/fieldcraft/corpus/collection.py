@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, overload
 from fieldcraft.corpus import schemes
 from fieldcraft.corpus.formats.context import ReadJob
 from fieldcraft.corpus.formats.tables import read_table
-from fieldcraft.corpus.layout import LabelChoice, Layout, choose
+from fieldcraft.corpus.layout import FIRST, LabelChoice, Layout, choose
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.corpus.spans import Span
 from fieldcraft.errors import CorpusError
@@ -117,6 +117,8 @@ class Corpus(AbstractSequence[Sequence]):
 
     def column(self, name: str) -> list[list[str]]:
         """One list of strings per sequence."""
+        if name == FIRST and FIRST not in self.column_names:
+            name = next(iter(self.column_names), name)
         if self._sequences and name not in self._sequences[0].columns:
             known = ", ".join(self.column_names)
             raise CorpusError(f"column {name!r} is not one of {known}; name one of them")

@@ -65,7 +65,8 @@ def read(
 
     source     a path (gzip is recognised), `-` for standard input, an open stream, or a pandas
                DataFrame, an Arrow table or a dict of lists
-    columns    names of a column file's columns (default c0, c1, ...); for formats that carry names,
+    columns    names of a column file's columns (default word, c1, c2, ..., label; c0 is the first one,
+               whatever its name); for formats that carry names,
                the ones to keep. A string is cut at its blanks: "word pos ner"
     label      name (or position, -1 is the last) of the label column, several, or None
     format     columns, conllu, attributes, jsonl; auto goes by extension, then by content

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from fieldcraft.corpus.layout import FIRST
 from fieldcraft.errors import InputError
 from fieldcraft.features.templates import Templates
 
@@ -45,7 +46,8 @@ class RowReader:
         if set(map(type, dicts)) != {dict}:
             return None
         try:
-            columns = [[columns[name] for columns in dicts] for name in self.names]
+            keys = [_key(name, dicts[0]) for name in self.names]
+            columns = [[columns[key] for columns in dicts] for key in keys]
         except KeyError:
             return None
         return columns if all(set(map(type, column)) == {list} for column in columns) else None
@@ -73,7 +75,7 @@ class RowReader:
         keys = list(columns) if self.templates.positional else []
         read = []
         for name in self.names:
-            key = keys[int(name)] if keys and int(name) < len(keys) else name
+            key = keys[int(name)] if keys and int(name) < len(keys) else _key(name, columns)
             if key not in columns:
                 raise _missing(name, i, columns)
             words = columns[key]
@@ -137,10 +139,15 @@ class RowReader:
         )
 
 
+def _key(name: str, columns: Mapping[Any, Any]) -> Any:
+    """The key of a column; `c0` is the first one."""
+    return next(iter(columns), name) if name == FIRST and name not in columns else name
+
+
 def _missing(name: str, i: int, known: Iterable[Any], t: int | None = None) -> InputError:
     where = f"sequence {i}" if t is None else f"sequence {i}, token {t}"
     return InputError(
         f"{where}: the templates look at column {name!r}, which is not there (given: "
         f"{', '.join(map(str, known))}); "
-        "name the columns when reading the corpus, or change the templates"
+        "name the columns when reading the corpus (columns=, --columns), or use templates over these columns"
     )

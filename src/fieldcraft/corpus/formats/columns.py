@@ -29,7 +29,7 @@ from fieldcraft.corpus.formats.context import (
     transposed,
 )
 from fieldcraft.corpus.formats.context import blocks as all_blocks
-from fieldcraft.corpus.layout import choose
+from fieldcraft.corpus.layout import choose, default_names
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.errors import CorpusError
 
@@ -60,7 +60,7 @@ _FORBIDDEN_LAST = {"blank": _FORBIDDEN["blank"], "tab": re.compile(r"[\t\r\n]|^$
 
 
 def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
-    """Sequences of a column file; unnamed columns are called c0, c1, ..."""
+    """Sequences of a column file; unnamed columns are called word, c1, ..., label."""
     split = None
     names: tuple[str, ...] = ()
     for lines, numbers in _documents(all_blocks(batches, comment=job.comment), job):
@@ -71,7 +71,10 @@ def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
         if job.layout is None:
             where = f"{job.source.name}:{numbers[0]}"
             names = _names(job, len(rows[0]))
-            job.layout = choose(names, None, job.label, where, optional=job.optional_label)
+            remedy = _remedy(names, job)
+            job.layout = choose(
+                names, None, job.label, where, optional=job.optional_label, remedy=remedy
+            )
         values = transposed(rows)
         if values is None or len(values) != len(names):
             raise _ragged(rows, numbers, len(names), job)
@@ -112,11 +115,18 @@ def _suspicious(text: str, columns: list[list[str]], joint: str) -> bool:
 
 def _names(job: ReadJob, width: int) -> tuple[str, ...]:
     """The names of the columns; without the labels' where these may lack and the width says so."""
-    names = job.columns or tuple(f"c{index}" for index in range(width))
+    names = job.columns or default_names(width)
     labels = (job.label,) if isinstance(job.label, (str, int)) else tuple(job.label or ())
     if job.optional_label and width == len(names) - len(labels):
         return tuple(name for name in names if name not in labels)
     return names
+
+
+def _remedy(names: tuple[str, ...], job: ReadJob) -> str:
+    """What to do about a label column that is not there: in a file without names, name the last column so."""
+    if job.columns or not isinstance(job.label, str) or len(names) < 2:
+        return "name one of them"
+    return f"name the columns: --columns {','.join([*names[:-1], job.label])}"
 
 
 def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
