@@ -4,8 +4,8 @@ entities-words   the labels are those of spans (B-PER, I-PER, O)
 entities         the same, and there is a column `pos`
 tagging          all other labels
 
-The words are the column `word`, else `form` (CoNLL-U), else the first one; columns that are not called `word` take its
-place in the set.
+The words are the column `word`, else `form` (CoNLL-U) or `token`, else the first one; the set then names that
+column instead of `word`.
 """
 
 from __future__ import annotations

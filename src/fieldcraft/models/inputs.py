@@ -51,6 +51,13 @@ def weights_of(X: Any) -> list[float] | None:
     return weights if any(weight != 1.0 for weight in weights) else None
 
 
+def source_of(X: Any) -> dict[str, Any] | None:
+    """How files like a corpus are read: the arguments of ``fc.read``; None if X does not tell."""
+    if not isinstance(X, Corpus) or len(X.label_names) != 1 or any(s.attributes is not None for s in X):
+        return None
+    return {"columns": list(X.fields), "label": X.label_names[0]}
+
+
 def _length(X: Any) -> int:
     if isinstance(X, (str, bytes, dict)):
         raise InputError(f"X is a {type(X).__name__}; it must be a list of sequences")

@@ -9,6 +9,7 @@ from fieldcraft.distributed import Ranks
 from fieldcraft.errors import InputError
 from fieldcraft.models.answers import Answers
 from fieldcraft.models.distributed_training import DistributedTraining
+from fieldcraft.models.inputs import source_of
 from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.models.voting import Voters
@@ -93,7 +94,9 @@ class Learner(Answers):
                 "callbacks": tuple(callbacks),
             },
         )
-        return self._store(trained)
+        self._store(trained)
+        self.source_ = source_of(X)
+        return self
 
     def partial_fit(
         self: Self,

@@ -50,8 +50,8 @@ def remarks_on(chosen: Chosen | None, encoder: Encoder, score_every: int | None)
     columns = list(dict.fromkeys(name for templates in looks for name in templates.named_columns))
     if len(columns) > 1:
         yield (
-            f"the templates look at the columns {', '.join(columns)}: the model labels files or sequences that "
-            f"have them, not raw text; for raw text use templates over {columns[0]} alone, such as "
+            f"the templates look at the columns {', '.join(columns)}: the model labels files or sequences "
+            f"that have them, not raw text; for raw text use templates over {columns[0]} alone, such as "
             "entities-words or tagging"
         )
     if (score_every or 1) > 1:

@@ -16,8 +16,8 @@ from fieldcraft.features.segment_templates import parse_segment_templates, split
 from fieldcraft.features.segmented import SegmentFeatures
 from fieldcraft.labels import encode_labels, label_names
 from fieldcraft.models.blocks import Predictor
-from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.default_templates import default_templates
+from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of
 from fieldcraft.models.parameters import Scoring
 from fieldcraft.models.scored import Scored

@@ -29,7 +29,7 @@ from fieldcraft.corpus.formats.context import (
     transposed,
 )
 from fieldcraft.corpus.formats.context import blocks as all_blocks
-from fieldcraft.corpus.layout import choose, default_names
+from fieldcraft.corpus.layout import MOST, choose, default_names
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.errors import CorpusError
 
@@ -72,12 +72,10 @@ def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
             where = f"{job.source.name}:{numbers[0]}"
             names = _names(job, len(rows[0]))
             remedy = _remedy(names, job)
-            job.layout = choose(
-                names, None, job.label, where, optional=job.optional_label, remedy=remedy
-            )
+            job.layout = choose(names, None, job.label, where, optional=job.optional_label, remedy=remedy)
         values = transposed(rows)
         if values is None or len(values) != len(names):
-            raise _ragged(rows, numbers, len(names), job)
+            raise _ragged(lines, numbers, len(names), job)
         yield named(values, names, job.layout)
 
 
@@ -162,12 +160,24 @@ def _splitter(separator: str) -> Callable[[str], list[str]]:
     return _SPLITTERS[separator]
 
 
-def _ragged(rows: list[list[str]], numbers: list[int], width: int, job: ReadJob) -> CorpusError:
-    number, row = next((n, row) for n, row in zip(numbers, rows) if len(row) != width)
-    return job.source.error(
-        number,
-        f"{len(row)} columns where {width} were expected; separate columns with one blank or tab",
-    )
+def _ragged(lines: list[str], numbers: list[int], width: int, job: ReadJob) -> CorpusError:
+    """The error of the first line with another number of columns."""
+    split = _splitter(job.separator)
+    number, line, row = next((n, x, split(x)) for n, x in zip(numbers, lines) if len(split(x)) != width)
+    remedy, expected = "separate columns with one blank or tab", f"{width} were expected"
+    if job.columns:
+        expected += f" ({', '.join(job.columns[:MOST])}{' …' if width > MOST else ''})"
+        if len({len(split(x)) for x in lines}) == 1:
+            remedy = "give a file with these columns, or name those of this file with columns="
+    if job.separator == "tab" and len(_at_blanks(line)) == width:
+        remedy = "lines before have tabs between columns, this one blanks; pass separator='blank'"
+    elif job.separator == "blank" and len(_at_tabs(line)) == width:
+        remedy = (
+            "lines before have blanks between columns, this one tabs, and blanks in a field; use tabs only"
+        )
+    elif len(row) == 1 and line.count(",") + 1 == width:
+        remedy = "this line has commas; pass format='csv' for a table with a line of names"
+    return job.source.error(number, f"{len(row)} columns where {expected}; {remedy}")
 
 
 def _unwritable(
