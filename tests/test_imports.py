@@ -20,7 +20,16 @@ PACKAGE = ROOT / "src" / "fieldcraft"
 NATIVE = ROOT / "native"
 
 ORDER = [
-    *("terminal", "errors", "counts", "distributed", "threads", "memory", "replacing"),  # open to all
+    *(
+        "terminal",
+        "spelling",
+        "errors",
+        "counts",
+        "distributed",
+        "threads",
+        "memory",
+        "replacing",
+    ),  # open to all
     *("corpus", "features", "labels", "design", "potentials", "structures"),
     *("objectives", "priors", "problems", "optimisers", "evaluation", "store", "inspection", "models"),
     *("pools", "tuning", "compat", "cli", "serve", "__main__"),

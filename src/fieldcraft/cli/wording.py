@@ -30,7 +30,9 @@ def check_columns(corpus: Any, given: str | None) -> None:
     """CorpusError if templates look at columns that are not there; it names the --columns that would do."""
     from fieldcraft.corpus.layout import FIRST
     from fieldcraft.errors import CorpusError
+    from fieldcraft.features.named import NAMED
     from fieldcraft.features.templates import Templates
+    from fieldcraft.spelling import closest
 
     if given in (None, "none"):
         return
@@ -40,6 +42,9 @@ def check_columns(corpus: Any, given: str | None) -> None:
     if templates.positional or not lacking or not columns:
         return
     free = [name for name in columns if UNNAMED.match(name) or name not in templates.named_columns]
+    meant = closest(lacking[0], NAMED, cutoff=0.8)
+    if meant is not None:
+        raise CorpusError(f"no column is called {lacking[0]!r}; did you mean --templates {meant}?")
     looks = f"the templates look at {_listed(lacking)}, which {corpus.source} does not have"
     if len(free) < len(lacking):
         remedy = f"its columns are {', '.join(corpus.fields)}; use --templates entities-words or tagging"

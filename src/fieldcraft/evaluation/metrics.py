@@ -25,6 +25,7 @@ from fieldcraft.evaluation.labellings import Ids, Labellings
 from fieldcraft.evaluation.scores import Score, SpanScores, check_average, f_score
 from fieldcraft.evaluation.span_rules import pair_tables, read_prefixed
 from fieldcraft.evaluation.span_scorer import SpanCounts, SpanScorer
+from fieldcraft.spelling import suggestion
 
 __all__ = [
     "METRICS",
@@ -161,7 +162,9 @@ def resolve_metric(metric: str | ListMetric | Metric, labels: Iterable[str] | La
         name = "span_f" if forms_scheme(labels) else "token_accuracy"
     if name not in METRICS:
         names = ", ".join(["auto", *METRICS])
-        raise InputError(f"metric={metric!r} is not one of {names}, nor a function")
+        raise InputError(
+            f"metric={metric!r} is not one of {names}, nor a function{suggestion(metric, METRICS)}"
+        )
     return METRICS[name]
 
 

@@ -12,7 +12,9 @@ from typing import Any
 
 from fieldcraft.corpus.layout import FIRST
 from fieldcraft.errors import InputError
+from fieldcraft.features.named import NAMED
 from fieldcraft.features.templates import Templates
+from fieldcraft.spelling import closest
 
 Columns = list[list[list[str]]]
 
@@ -146,8 +148,12 @@ def _key(name: str, columns: Mapping[Any, Any]) -> Any:
 
 def _missing(name: str, i: int, known: Iterable[Any], t: int | None = None) -> InputError:
     where = f"sequence {i}" if t is None else f"sequence {i}, token {t}"
+    meant = closest(name, NAMED, cutoff=0.8)
+    hint = "name the columns when reading the corpus (columns=, --columns), or use templates over these"
+    if meant:
+        hint = f"did you mean the set of templates {meant!r}?"
     return InputError(
         f"{where}: the templates look at column {name!r}, which is not there (given: "
         f"{', '.join(map(str, known))}); "
-        "name the columns when reading the corpus (columns=, --columns), or use templates over these columns"
+        f"{hint}"
     )

@@ -153,8 +153,11 @@ class Answers(Settings, Estimator):
         return predict_text(self, strings, to_sequence)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Token accuracy."""
-        return self._ask(X, lambda scored: scored.score(y))
+        """The score by ``metric``: with "auto" span F if the labels form a scheme, else token accuracy.
+
+        ``metric="token_accuracy"`` scores tokens in any case. ``y`` defaults to the labels of the corpus.
+        """
+        return self._ask(X, lambda scored: scored.score(y, metric=self.metric))
 
     def explain(
         self, sequence: Any, *, token: int | None = None, label: str | None = None, top: int = 10

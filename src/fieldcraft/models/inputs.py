@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fieldcraft.corpus import Corpus
+from fieldcraft.corpus import Corpus, Sequence
 from fieldcraft.design import Encoder
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
@@ -36,8 +36,15 @@ def sequences_of(X: Any, encoder: Encoder) -> Any:
     return X
 
 
+def corpus_of(X: Any) -> Any:
+    """X; a list of sequences of a corpus, as cross-validation makes it, is a corpus again."""
+    is_part = isinstance(X, list) and bool(X) and all(isinstance(sequence, Sequence) for sequence in X)
+    return Corpus(X) if is_part else X
+
+
 def labels_of(X: Any, y: Any, *, partial: bool = False) -> list[Any]:
     """The label lists: y, or those of the corpus; with ``partial`` they may contain None and sets."""
+    X = corpus_of(X)
     if y is None:
         if not isinstance(X, Corpus):
             raise InputError("y is missing: pass fit(X, y), or fit(corpus) with a labelled corpus")

@@ -9,7 +9,7 @@ from fieldcraft.distributed import Ranks
 from fieldcraft.errors import InputError
 from fieldcraft.models.answers import Answers
 from fieldcraft.models.distributed_training import DistributedTraining
-from fieldcraft.models.inputs import source_of
+from fieldcraft.models.inputs import corpus_of, source_of
 from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.models.voting import Voters
@@ -77,6 +77,7 @@ class Learner(Answers):
         """
         if X_dev is None and y_dev is not None:
             raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
+        X = corpus_of(X)
         trained = self._training(ranks=ranks).run(
             X,
             y,
