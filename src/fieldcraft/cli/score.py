@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fieldcraft.cli.options import Files, Json, Metric, Quiet, in_reading, named, panel
 from fieldcraft.errors import CorpusError, InputError
@@ -86,7 +86,7 @@ def score(
     sides: tuple[list[list[str]], list[list[str]]] = ([], [])
     for name in files:
         format = by_extension(extension(name)) or "columns"
-        options = {"separator": delimiter, "docstart": "keep"} if format == "columns" else {}
+        options: Any = {"separator": delimiter, "docstart": "keep"} if format == "columns" else {}
         label = label_columns(names, gold, predicted)
         stream = read(name, format=format, columns=names, label=label, lazy=True, **options)
         for number, sequence in enumerate(stream):

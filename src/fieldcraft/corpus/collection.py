@@ -83,8 +83,8 @@ class Corpus(AbstractSequence[Sequence]):
         if (self.fields, self.label_names) != (other.fields, other.label_names):
             raise CorpusError(
                 f"columns {', '.join(other.fields)} (labels: {', '.join(other.label_names)}) where the "
-                f"first corpus has {', '.join(self.fields)} (labels: {', '.join(self.label_names)}); read both with "
-                "the same columns= and label="
+                f"first corpus has {', '.join(self.fields)} (labels: {', '.join(self.label_names)}); "
+                "read both with the same columns= and label="
             )
         source = ", ".join(name for name in dict.fromkeys((self.source, other.source)) if name)
         joined = [*self._sequences, *other._sequences]
@@ -187,7 +187,7 @@ class Corpus(AbstractSequence[Sequence]):
 
         ``fc.read(frame, sequence="sequence", label=…)`` reads it back.
         """
-        from pandas import DataFrame
+        from pandas import DataFrame  # type: ignore[import-untyped]
 
         return DataFrame(self.to_table(sequence))
 
