@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from experiments import tables
+from experiments import tables, words_only
 from experiments.cooperation_figures import CooperationFigure
 from experiments.cooperation_report import write_cooperation
 from experiments.report import write
@@ -24,6 +24,10 @@ RESULTS = Path(__file__).parent / "results"
 
 def main(arguments: list[str] | None = None) -> None:
     """Run what was named."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == [words_only.NAME]:
+        words_only.main(given[1:])
+        return
     options = _parser().parse_args(arguments)
     if not options.names:
         print("\n".join(f"{name:12} {tables.load(name).title}" for name in tables.names()))

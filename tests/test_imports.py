@@ -20,7 +20,7 @@ PACKAGE = ROOT / "src" / "fieldcraft"
 NATIVE = ROOT / "native"
 
 ORDER = [
-    *("terminal", "display", "markup", "errors", "counts", "distributed", "threads"),  # open to all
+    *("terminal", "display", "markup", "spelling", "errors", "counts", "distributed", "threads"),  # open to all
     *("memory", "replacing"),
     *("corpus", "features", "labels", "design", "potentials", "structures"),
     *("objectives", "priors", "problems", "optimisers", "evaluation", "plots", "store", "inspection"),

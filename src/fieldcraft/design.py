@@ -25,6 +25,7 @@ from fieldcraft.features.several import SeveralFeatures
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import PartialLabels
+from fieldcraft.spelling import suggestion
 
 Encoder = FreeFeatures | TemplateFeatures | SeveralFeatures | SegmentFeatures  # sequences -> attribute ids
 ENCODERS: dict[str, Any] = {
@@ -73,7 +74,9 @@ def resolve_features(features: Any) -> FeatureRules:
     """The rules of a name; ``selected:p`` has another probability than ``selected``."""
     name, colon, number = features.partition(":") if isinstance(features, str) else ("", "", "")
     if name not in FEATURES or (colon and FEATURES[name].likely is None):
-        raise InputError(f"features={features!r}; choose one of {', '.join(FEATURES)}")
+        raise InputError(
+            f"features={features!r}; choose one of {', '.join(FEATURES)}{suggestion(features, FEATURES)}"
+        )
     if not colon:
         return FEATURES[name]
     try:

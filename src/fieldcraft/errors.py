@@ -27,6 +27,10 @@ class InputError(FieldcraftError):
     """Features, labels or parameters of an estimator are not usable."""
 
 
+class UnknownParameterError(InputError, TypeError):
+    """A constructor or ``set_params`` was given a name that is no parameter."""
+
+
 class ModelFileError(FieldcraftError):
     """A model file is damaged, hostile or of another program."""
 

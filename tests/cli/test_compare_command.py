@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shell import refused, run
@@ -38,7 +39,7 @@ def labels_in(path: Path) -> Labelling:
 def test_json_is_what_python_finds(folder: Path) -> None:
     shown = json.loads(run("compare", "gold", "one", "two", "--json", "--seed", "3", cwd=folder).stdout)
     gold, one, two = (labels_in(folder / name) for name in ("gold", "one", "two"))
-    found = fc.compare(gold, one, two, seed=3, names=("RUN1", "RUN2"))
+    found = fc.compare(gold, one, two, seed=3, names=("one", "two"))
     assert shown == json.loads(json.dumps({"files": ["gold", "one", "two"], **found.to_dict()}))
     assert run("compare", "gold", "one", "two", "--seed", "3", cwd=folder).stdout == f"{found}\n"
 
@@ -59,10 +60,26 @@ def test_gold_from_a_tagged_file_and_standard_input(folder: Path) -> None:
     gold, one = (folder / "gold").read_text().splitlines(), (folder / "one").read_text().splitlines()
     tagged = "\n".join(f"{g} {o.split()[-1]}" if g else "" for g, o in zip(gold, one)) + "\n"
     (folder / "tagged").write_text(tagged)
-    plain = run("compare", "gold", "one", "two", cwd=folder).stdout
-    assert run("compare", "tagged", "tagged", "two", "--gold", "-2", cwd=folder).stdout == plain
+    plain = compared("gold", "one", "two", folder)
+    assert compared("tagged", "tagged", "two", folder, "--gold", "-2") == {
+        **plain,
+        "names": ["tagged", "two"],
+    }
     two = (folder / "two").read_text()
-    assert run("compare", "gold", "one", "-", cwd=folder, stdin=two).stdout == plain
+    assert compared("gold", "one", "-", folder, stdin=two) == {**plain, "names": ["one", "<stdin>"]}
+
+
+def compared(gold: str, one: str, two: str, folder: Path, *options: str, stdin: str = "") -> dict[str, Any]:
+    shown = run("compare", gold, one, two, "--json", *options, cwd=folder, stdin=stdin).stdout
+    return {name: value for name, value in json.loads(shown).items() if name != "files"}
+
+
+def test_the_verdict_is_in_words_and_under_the_names_of_the_files(folder: Path) -> None:
+    better = run("compare", "gold", "one", "gold", cwd=folder).stdout.splitlines()[-1]
+    assert better.startswith("gold is better than one by ")
+    assert "95 % interval +" in better
+    assert better.endswith(": more than chance.")
+    assert "have the same span_f" in run("compare", "gold", "one", "./one", cwd=folder).stdout
 
 
 def test_what_is_refused(folder: Path) -> None:

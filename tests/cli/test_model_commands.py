@@ -55,7 +55,7 @@ def test_explain(model: Path, corpora: Path) -> None:
 def test_explain_a_text(corpora: Path, tmp_path: Path) -> None:
     model = tmp_path / "words.fc"
     run("train", corpora / "train.conll", *COLUMNS, "--templates", "word[-1..1]", "-o", model, "-q")
-    shown = run("explain", model, "--text", "Ada spoke in Zurich.").stdout
+    shown = run("explain", model, "--text", "--sequence", "1", stdin="Hello\nAda spoke in Zurich.\n").stdout
     assert "Zurich" in shown
 
 

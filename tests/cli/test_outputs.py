@@ -34,7 +34,7 @@ CASES: dict[str, tuple[str, str]] = {
     "tag, the model": ("tag ner.fc test.conll -o {file}", "ner.fc"),
     "inspect": ("inspect ner.fc --html {file}", "ner.fc"),
     "explain": ("explain ner.fc test.conll --html {file}", "test.conll"),
-    "explain, the model": ("explain ner.fc --text Ada --html {file}", "ner.fc"),
+    "explain, the model": ("explain ner.fc --text --html {file}", "ner.fc"),
     "convert": ("convert train.conll {file} --to jsonl", "train.conll"),
 }
 WITHOUT_OUTPUT = {"demo", "evaluate", "score", "compare", "check", "pool diagnose"}

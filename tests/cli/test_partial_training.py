@@ -50,4 +50,4 @@ def test_other_signs_are_the_same(tmp_path: Path) -> None:
 def test_another_objective_is_refused(tmp_path: Path) -> None:
     options = ["--partial", "--objective", "likelihood", "-o", tmp_path / "m.fc"]
     done = run("train", "-", *COLUMNS, "--quiet", *options, stdin=forgetful(), check=1)
-    assert "need objective='marginal_likelihood'" in done.stderr
+    assert "need --objective marginal_likelihood" in done.stderr

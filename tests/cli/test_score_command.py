@@ -88,8 +88,10 @@ def test_strict_and_raw() -> None:
 
 
 def test_labels_that_are_no_scheme_have_accuracies() -> None:
-    shown = run("score", stdin="a NN NN\nb VB NN\n").stdout
-    assert shown == "token accuracy:  50.00% of 2; sequence accuracy:   0.00% of 1\n"
+    lines = run("score", stdin="a NN NN\nb VB NN\n").stdout.splitlines()
+    assert lines[1].split() == ["NN", "50.00", "100.00", "66.67", "1", "2", "1"]
+    assert lines[2].split() == ["VB", "0.00", "0.00", "0.00", "1", "0", "0"]
+    assert lines[-1] == "token accuracy:  50.00% of 2; sequence accuracy:   0.00% of 1"
 
 
 def test_what_is_refused() -> None:

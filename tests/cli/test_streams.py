@@ -73,7 +73,7 @@ def test_convert_streams_too() -> None:
     assert process.stdout is not None
     process.stdin.write(SENTENCE.encode())
     process.stdin.flush()
-    assert receive(process.stdout, 1)[0].startswith('{"c0": ["Ada"')
+    assert receive(process.stdout, 1)[0].startswith('{"word": ["Ada"')
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
@@ -102,7 +102,7 @@ def test_a_reader_that_goes_away(command: str, model: Path, tmp_path: Path) -> N
     script = f'set -o pipefail; "{COMMAND[0]}" -m fieldcraft {command} {line}'
     done = subprocess.run(["bash", "-c", script], env=environment(), capture_output=True, check=False)
     assert done.returncode in (0, 141)
-    assert done.stderr == b""
+    assert b"have none in common" in done.stderr if command == "score" else done.stderr == b""
     assert done.stdout
 
 

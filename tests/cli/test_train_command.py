@@ -92,7 +92,7 @@ def test_several_files_are_one_corpus(corpora: Path, tmp_path: Path) -> None:
     assert "180 sequences" in done.stderr
     (tmp_path / "other.conll").write_text("a b c d\n")
     clash = run("train", names[0], tmp_path / "other.conll", "-o", tmp_path / "m.fc", check=1)
-    assert "other.conll: columns c0, c1, c2, c3 where" in clash.stderr
+    assert "other.conll: columns word, c1, c2, label where" in clash.stderr
 
 
 def test_the_file_remembers_how_to_read(model: Path) -> None:

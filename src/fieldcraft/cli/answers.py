@@ -26,6 +26,7 @@ class Answers:
         self.crf = crf
         self.constraints = constraints
         self.lapses = Lapses()
+        self._begun: Any = None  # the target that has a line of names already
         self.confidence = confidence
         self.marginals = marginals
         self.k_best = k_best
@@ -49,7 +50,9 @@ class Answers:
             format=stream.format,
             predicted=columns,
             separator=separator if separator in ("blank", "tab") else "tab",
+            header=target is not self._begun,
         )
+        self._begun = target
 
     def write_json(self, stream: Any, sequences: list[Sequence], target: Any) -> None:
         """Write one object per line: the columns, the predicted labels, and the other predictions."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, in_writing
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Seed, Tables, in_reading, in_writing
 from fieldcraft.cli.train import Looks, PartialLabels, in_learning, in_stopping
 from fieldcraft.replacing import replace_text
 from fieldcraft.terminal import visible_lines
@@ -74,7 +74,7 @@ def bake_off(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
     dev: Annotated[list[str], in_reading("--dev", metavar="FILE", help="Held-out file that scores them.")],
-    reading: Reading,
+    reading: Tables,
     partial: PartialLabels,
     looks: Looks,
     entrants: Entrants,
@@ -95,6 +95,7 @@ def bake_off(
     from fieldcraft.cli.reading import read_labelled
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import model_settings
+    from fieldcraft.cli.wording import check_columns
     from fieldcraft.models.chain import ChainCRF
     from fieldcraft.plots.figures import check_plots
     from fieldcraft.tuning.bake_off import bake_off as baked
@@ -112,6 +113,7 @@ def bake_off(
         verbose=not quiet,
     )
     corpus, held_out, _ = read_labelled(files, dev, reading.arguments(), partial.arguments())
+    check_columns(corpus, looks.templates)
     Report(quiet=quiet).corpora(corpus, held_out)
     result = baked(
         crf,

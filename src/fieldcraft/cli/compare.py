@@ -57,7 +57,7 @@ def compare(
         resamples=resamples,
         level=level,
         seed=seed,
-        names=("RUN1", "RUN2"),
+        names=short_names(first, second),
         **spans.rules(),
     )
     print(
@@ -65,6 +65,18 @@ def compare(
         if json
         else visible_lines(str(comparison))
     )
+
+
+def short_names(first: str, second: str) -> tuple[str, str]:
+    """What the runs are called: their files, without folders if that tells them apart.
+
+    >>> short_names("runs/a.conll", "-"), short_names("x/a.conll", "y/a.conll"), short_names("a", "a")
+    (('a.conll', '<stdin>'), ('x/a.conll', 'y/a.conll'), ('a (1)', 'a (2)'))
+    """
+    paths = ["<stdin>" if name == "-" else name for name in (first, second)]
+    short = [path.rsplit("/", 1)[-1] for path in paths]
+    shown = paths if short[0] == short[1] else short
+    return (shown[0], shown[1]) if shown[0] != shown[1] else (f"{shown[0]} (1)", f"{shown[1]} (2)")
 
 
 def _labels(name: str, column: int, delimiter: str) -> Labels:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import Quiet, Reading, in_reading, in_writing, named
+from fieldcraft.cli.options import Quiet, Tables, in_reading, in_writing, named
 from fieldcraft.errors import CorpusError
 
 EXAMPLES = [
@@ -52,7 +52,7 @@ def convert(
         ),
     ] = "auto",
     schemes: Schemes,
-    reading: Reading,
+    reading: Tables,
     quiet: Quiet = False,
 ) -> None:
     """Rewrite a corpus in another format or label scheme, in constant memory; or convert a model.
@@ -99,7 +99,9 @@ def convert_corpus(source: str, target: str, to: str, schemes: Schemes, argument
                 check_scheme(batch, schemes.scheme_from, done)
             if schemes.scheme_to:
                 batch = batch.to_scheme(schemes.scheme_to)
-            write_corpus(batch, file, format=format)
+            kept = stream.separator if format == stream.format == "columns" else "blank"
+            separator = kept if kept in ("blank", "tab") else "tab"
+            write_corpus(batch, file, format=format, separator=separator, header=done == 0)
             file.flush()
             done += len(batch)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldcraft.cli.options import Files, Jobs, Json, Metric, Model, Quiet, Reading
+from fieldcraft.cli.options import Files, Jobs, Json, Metric, Model, Quiet, Tables
 
 EXAMPLES = [
     "fieldcraft evaluate ner.fc test.conll",
@@ -16,7 +16,7 @@ def evaluate(
     *,
     metric: Metric = None,
     json: Json = False,
-    reading: Reading,
+    reading: Tables,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
@@ -26,6 +26,6 @@ def evaluate(
     from fieldcraft.cli.reading import read_corpora
     from fieldcraft.cli.reporting import print_scores
 
-    crf = load_model(model, jobs)
-    corpus, _ = read_corpora(files, {"label": -1, **reading_of(crf, reading)})
+    crf = load_model(model, jobs, files)
+    corpus, _ = read_corpora(files, {"label": "auto", **reading_of(crf, reading)})
     print_scores(corpus.labels, list(crf.predict(corpus)), metric=metric, json=json)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated, Any
 
 import typer
 
 from fieldcraft.cli.inspect import in_shown
-from fieldcraft.cli.options import Html, Json, Model, Quiet, Reading
+from fieldcraft.cli.options import Html, Json, Model, Quiet, Reading, Text
 from fieldcraft.errors import InputError
 
 EXAMPLES = [
     "fieldcraft explain ner.fc test.conll --sequence 2 --token 0",
-    "fieldcraft explain words.fc --text 'Ada spoke in Zurich .' --top 3",
+    "echo 'Ada spoke in Zurich .' | fieldcraft explain words.fc --text --top 3",
     "fieldcraft explain ner.fc test.conll --json",
 ]
 
@@ -24,7 +24,7 @@ def explain(
         str, typer.Argument(metavar="[FILE]", help="File to read; - or none is standard input.")
     ] = "-",
     *,
-    text: Annotated[str | None, typer.Option(help="Explain this raw text instead of a file.")] = None,
+    text: Text = False,
     sequence: Annotated[int, in_shown(min=0, help="Number of the sequence, from 0.")] = 0,
     token: Annotated[int | None, in_shown(min=0, help="Number of the token, from 0.")] = None,
     against: Annotated[str | None, in_shown(help="Label to compare with; the runner-up by default.")] = None,
@@ -40,21 +40,26 @@ def explain(
     from fieldcraft.cli.outputs import keep_inputs
     from fieldcraft.cli.reporting import show
 
-    keep_inputs([html], [model, None if text is not None else file])
-    crf = load_model(model, None)
-    chosen = _sequence(crf, file, text, sequence, reading)
+    keep_inputs([html], [model, file])
+    crf = load_model(model, None, [file])
+    chosen = _sequence(crf, file, sequence, reading, text=text)
     show(crf.explain(chosen, token=token, label=against, top=top), json=json, html=html)
 
 
-def _sequence(crf: Any, file: str, text: str | None, number: int, reading: Reading) -> Any:
+def _sequence(crf: Any, file: str, number: int, reading: Reading, *, text: bool) -> Any:
     from fieldcraft.cli.loading import reading_of
     from fieldcraft.cli.texts import reader_of
     from fieldcraft.corpus import read
+    from fieldcraft.corpus.sources import Source
 
-    if text is not None:
-        return reader_of(crf).sequence(text)
-    stream = read(file, lazy=True, optional_label=True, **reading_of(crf, reading))
-    chosen = next(islice(stream, number, None), None)
+    sequences: Any
+    if text:
+        source = Source(file, reading.encoding or "utf-8")
+        sequences = map(reader_of(crf).sequence, chain.from_iterable(source.batches()))
+    else:
+        sequences = read(file, lazy=True, optional_label=True, **reading_of(crf, reading))
+    chosen = next(islice(sequences, number, None), None)
     if chosen is None:
-        raise InputError(f"{stream.source} has no sequence {number}; they are counted from 0")
+        name = "<stdin>" if file == "-" else file
+        raise InputError(f"{name} has no sequence {number}; they are counted from 0")
     return chosen

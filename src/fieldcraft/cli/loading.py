@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from fieldcraft.cli.options import Reading
+from fieldcraft.cli.options import Reading, Tables
 from fieldcraft.errors import CorpusError, ModelFileError
 
 
-def load_model(path: str, jobs: int | None) -> Any:
-    """Load a model and set its number of threads."""
+def load_model(path: str, jobs: int | None, files: Iterable[str] = ()) -> Any:
+    """Load a model and set its number of threads; ``files`` are the arguments after it."""
     from fieldcraft.models.answers import Answers
     from fieldcraft.models.persistence import load
+    from fieldcraft.store.importers import is_model
 
+    behind = [name for name in files if name != "-" and is_model(name)]
+    if behind and not is_model(path):
+        raise ModelFileError(
+            f"{path} is not a model, but {behind[0]} is: the model comes first, then the files: "
+            f"{behind[0]} {path}"
+        )
     model = load(path)
     if not isinstance(model, Answers):
         raise ModelFileError(f"{path} has a {type(model).__name__}, which cannot label sequences")
@@ -34,7 +42,7 @@ def reading_of(model: Any, reading: Reading) -> dict[str, Any]:
 def _known(model: Any) -> dict[str, Any]:
     """The arguments of reading in the model file, which is not trusted: unexpected content is an error."""
     source = getattr(model, "source_", None) or {}
-    names = {field.name for field in fields(Reading)}
+    names = {field.name for field in fields(Tables)}
     for name, value in source.items() if isinstance(source, dict) else [("source", source)]:
         strings = value if name == "columns" and isinstance(value, list) else [value]
         if name not in names or not all(isinstance(string, str) for string in strings):

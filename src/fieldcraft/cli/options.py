@@ -54,11 +54,25 @@ def completed(text: str) -> str:
 
 
 class Command(TyperCommand):
-    """A command whose help is completed when it is shown."""
+    """A command whose help is completed when it is shown, and whose errors name its options."""
+
+    def invoke(self, ctx: Any) -> Any:
+        from fieldcraft.cli.wording import as_options
+        from fieldcraft.errors import FieldcraftError
+
+        try:
+            return super().invoke(ctx)
+        except FieldcraftError as error:
+            names = [
+                str(parameter.name) for parameter in self.params if parameter.param_type_name == "option"
+            ]
+            raise FieldcraftError(as_options(str(error), names)) from error
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        for parameter in self.params:
+        for parameter in self.get_params(ctx):
             parameter.help = completed(getattr(parameter, "help", None) or "")  # type: ignore[attr-defined]
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""  # a flag takes no value
         super().format_help(ctx, formatter)
 
 
@@ -76,6 +90,9 @@ Model = Annotated[
 Files = Annotated[
     list[str],
     typer.Argument(metavar="[FILES]", help="Files to read; - or none is standard input.", show_default=False),
+]
+Text = Annotated[
+    bool, in_reading("--text", help="Each line is a raw text, cut into tokens by the model's rule.")
 ]
 Metric = Annotated[
     str | None,
@@ -95,7 +112,10 @@ class Reading:
         str | None, in_reading(help="Names of the columns, e.g. word,pos,ner.", metavar="NAMES")
     ] = None
     label: Annotated[
-        str | None, in_reading(help="Name of the label column; the last one by default.", metavar="NAME")
+        str | None,
+        in_reading(
+            help="Name of the label column; upos in CoNLL-U, else the last by default.", metavar="NAME"
+        ),
     ] = None
     format: Annotated[
         str | None,
@@ -111,7 +131,9 @@ class Reading:
     comment: Annotated[str | None, in_reading(help="Drop lines that open with this.", metavar="PREFIX")] = (
         None
     )
-    encoding: Annotated[str | None, in_reading(help="utf-8 by default.")] = None
+    encoding: Annotated[
+        str | None, in_reading(help="utf-8 by default, or UTF-16 with a byte-order mark; latin-1 …")
+    ] = None
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `fc.read`."""
@@ -121,6 +143,16 @@ class Reading:
         if self.label is not None and self.label.lstrip("-").isdigit():
             arguments["label"] = int(self.label)
         return arguments
+
+
+@dataclass
+class Tables(Reading):
+    """The same, for commands that read tables with the column of the sequences' ids."""
+
+    sequence: Annotated[
+        str | None,
+        in_reading(metavar="NAME", help="Of csv and tsv: the column whose value changes between sequences."),
+    ] = None
 
 
 def expanded(function: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fieldcraft.cli.options import Files, Jobs, Json, Quiet, Reading, in_reading
+from fieldcraft.cli.options import Files, Jobs, Json, Quiet, Tables, in_reading
 
 EXAMPLES = [
     "fieldcraft pool diagnose pool.fc dev.conll",
@@ -24,7 +24,7 @@ def diagnose(
         in_reading("--unlabelled", metavar="FILE", help="Take the ambiguity from here; labels are not read."),
     ] = None,
     json: Json = False,
-    reading: Reading,
+    reading: Tables,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
@@ -41,7 +41,7 @@ def diagnose(
     from fieldcraft.terminal import visible_lines
 
     loaded = load_pool(pool, jobs)
-    arguments = {"label": -1, **reading_of(loaded, reading)}
+    arguments = {"label": "auto", **reading_of(loaded, reading)}
     result = diversity(loaded, read_corpora(files, arguments)[0])
     facts, text = result.to_dict(), str(result)
     if unlabelled:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Seed, Tables, in_reading
 from fieldcraft.cli.pool_options import Cooperation, Linear, Per, Product, Weights, in_pool
 from fieldcraft.cli.train import Keeps, Learns, Looks, Stops, in_file, in_stopping
 
@@ -64,7 +64,7 @@ def train(
         bool, in_pool("--parallel", help="Train the members in --jobs processes (needs joblib).")
     ] = False,
     cooperation: Cooperation,
-    reading: Reading,
+    reading: Tables,
     looks: Looks,
     learns: Learns,
     ends: Ends,
@@ -85,6 +85,7 @@ def train(
     from fieldcraft.cli.ranks import agreed, check_ranks, joined, read_whole
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model
+    from fieldcraft.cli.wording import check_columns
     from fieldcraft.errors import InputError
     from fieldcraft.pools.experts import by_name
     from fieldcraft.pools.parallel import workers
@@ -105,6 +106,7 @@ def train(
             if cooperation.cooperative:
                 pool.set_params(max_iterations=ends.max_iterations)
         corpus, held_out, source = read_whole(ranks, files, dev, reading.arguments())
+        check_columns(corpus, looks.templates)
         report.corpora(corpus, held_out)
         with workers(jobs, wanted=parallel):
             pool.fit(

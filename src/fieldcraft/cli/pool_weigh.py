@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, in_reading
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Tables, in_reading
 from fieldcraft.cli.pool_options import in_pool
 from fieldcraft.cli.train import Keeps, in_file
 
@@ -30,7 +30,7 @@ def weigh(
         float | None, in_pool(min=1, help="With likelihood: strength of a Dirichlet prior; 1 is none.")
     ] = None,
     metric: Metric = None,
-    reading: Reading,
+    reading: Tables,
     keeps: Keeps,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -43,7 +43,7 @@ def weigh(
 
     check_outputs([output], [pool, *on])
     loaded = load_pool(pool, jobs)
-    corpus, _ = read_corpora(on, {"label": -1, **reading_of(loaded, reading)})
+    corpus, _ = read_corpora(on, {"label": "auto", **reading_of(loaded, reading)})
     if metric is not None:
         loaded.metric = metric
     if dirichlet is not None:

@@ -43,7 +43,7 @@ def read_parts(
     """
     if ranks is None:
         return read_labelled(files, dev, arguments, partial)
-    asked = {"label": -1, **arguments, **partial}
+    asked = {"label": "auto", **arguments, **partial}
     found = None
     with ranks.agreed():
         if ranks.rank == 0 and all(has_plain_lines(f, asked.get("encoding", "utf-8")) for f in files):

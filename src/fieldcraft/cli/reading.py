@@ -65,7 +65,7 @@ def read_labelled(
 
     ``partial`` are the arguments for unknown labels in the training files; held-out labels are all known.
     """
-    corpus, known = read_corpora(files, {"label": -1, **arguments, **partial})
+    corpus, known = read_corpora(files, {"label": "auto", **arguments, **partial})
     source = {name: value for name, value in known.items() if name not in partial}
     return corpus, read_corpora(dev, source)[0] if dev else None, source
 

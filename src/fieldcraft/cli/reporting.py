@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json as json_
+import sys
+from itertools import chain
 from typing import Any
 
 from fieldcraft.evaluation import metrics
-from fieldcraft.terminal import visible_lines
+from fieldcraft.terminal import visible, visible_lines
 
 Labels = list[list[str]]
+SHOWN = 5  # labels that a warning lists
 
 
 def show(report: Any, *, json: bool, html: str | None) -> None:
@@ -31,8 +34,11 @@ def print_scores(
     rules: dict[str, str] | None = None,
 ) -> None:
     """Print conlleval's table if the labels form a scheme, and accuracies."""
+    warn_of_strangers(gold, predicted)
     spans = bool(rules) or metrics.forms_scheme([*gold, *predicted])
-    facts = metrics.summary(gold, predicted, **(rules or {})) if spans else _accuracies(gold, predicted)
+    facts = metrics.summary(gold, predicted, **(rules or {}))
+    if not spans:
+        facts["labels"] = facts.pop("spans")
     if spans and alpha != 0.5:
         f = metrics.span_scores(gold, predicted, **(rules or {})).micro.f_score(alpha=alpha)
         facts["f_alpha"] = {"alpha": alpha, "f": f}
@@ -44,17 +50,20 @@ def print_scores(
         return
     if spans:
         print(visible_lines(metrics.report(gold, predicted, format="conlleval", **(rules or {}))))
+    else:
+        table = metrics.report(gold, predicted).splitlines()[:-1]  # without the accuracies, which follow
+        print(visible_lines("\n".join(table)))
     for line in _lines(facts):
         print(line)
 
 
-def _accuracies(gold: Labels, predicted: Labels) -> dict[str, Any]:
-    return {
-        "tokens": sum(map(len, gold)),
-        "sequences": len(gold),
-        "token_accuracy": metrics.token_accuracy(gold, predicted),
-        "sequence_accuracy": metrics.sequence_accuracy(gold, predicted),
-    }
+def warn_of_strangers(gold: Labels, predicted: Labels) -> None:
+    """Warn if gold and predicted labels have none in common: one of the columns is probably another."""
+    names = [sorted(set(chain.from_iterable(side))) for side in (gold, predicted)]
+    if all(names) and not set(names[0]) & set(names[1]):
+        listed = [", ".join(side[:SHOWN]) + (" …" if len(side) > SHOWN else "") for side in names]
+        line = f"gold labels ({listed[0]}) and predicted ones ({listed[1]}) have none in common; "
+        print(f"warning: {visible(line)}is the right column read?", file=sys.stderr)
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fieldcraft.cli.options import Files, Json, Metric, Quiet, in_reading, named, panel
 from fieldcraft.errors import CorpusError, InputError
@@ -15,6 +15,12 @@ EXAMPLES = [
 ]
 in_counting = panel("Counting")
 Delimiter = Annotated[str, in_reading("--delimiter", "-d", help="auto, blank, tab or a character.")]
+
+
+Columns = Annotated[
+    str | None,
+    in_reading(metavar="NAMES", help="Names of the columns, e.g. word,ner,predicted,confidence."),
+]
 
 
 @dataclass
@@ -50,28 +56,44 @@ class Counting(Spans):
 def score(
     files: Files = ["-"],  # noqa: B006
     *,
-    gold: Annotated[int, in_reading(help="Column of the gold labels; -2 is the last but one.")] = -2,
-    predicted: Annotated[int, in_reading(help="Column of the predictions.")] = -1,
+    columns: Columns = None,
+    gold: Annotated[
+        str | None, in_reading(metavar="NAME", help="Gold labels: a name or a position; the last but one.")
+    ] = None,
+    predicted: Annotated[
+        str | None, in_reading(metavar="NAME", help="Predictions: a name or a position; the last.")
+    ] = None,
     delimiter: Delimiter = "auto",
     counting: Counting,
     metric: Metric = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score predicted labels against gold ones, both in the same file, and print conlleval's table."""
+    """Score predicted labels against gold ones, both in the same file, and print conlleval's table.
+
+    The labels are the last two columns. Where the columns are named and one is `predicted`, the labels are
+    this one and the one before it.
+    """
     del quiet
     from fieldcraft.cli.reporting import print_scores
+    from fieldcraft.cli.scoring import label_columns, refuse_probabilities
     from fieldcraft.corpus import read
+    from fieldcraft.corpus.formats import by_extension
+    from fieldcraft.corpus.sources import extension
 
     rules = counting.rules()
+    names = None if columns is None else columns.replace(",", " ").split()
     sides: tuple[list[list[str]], list[list[str]]] = ([], [])
     for name in files:
-        stream = read(
-            name, format="columns", separator=delimiter, docstart="keep", label=[gold, predicted], lazy=True
-        )
-        for sequence in stream:
+        format = by_extension(extension(name)) or "columns"
+        options: Any = {"separator": delimiter, "docstart": "keep"} if format == "columns" else {}
+        label = label_columns(names, gold, predicted)
+        stream = read(name, format=format, columns=names, label=label, lazy=True, **options)
+        for number, sequence in enumerate(stream):
             if len(stream.label_names) != 2:
                 raise CorpusError(f"{name}: --gold and --predicted name the same column; choose two")
+            if number == 0 and names is None and predicted is None:
+                refuse_probabilities(stream, sequence)
             for side, column in zip(sides, stream.label_names):
                 side.append(sequence.label_list(column))
     print_scores(*sides, metric=metric, json=json, alpha=counting.alpha, rules=rules)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
-from fieldcraft.cli.options import Files, Jobs, Json, Model, Output, Quiet, Reading, in_writing, panel
+from fieldcraft.cli.options import Files, Jobs, Json, Model, Output, Quiet, Tables, Text, in_writing, panel
 
 EXAMPLES = [
     "fieldcraft tag ner.fc test.conll > tagged.conll",
@@ -18,9 +16,6 @@ EXAMPLES = [
 ]
 in_answers = panel("Answers")
 
-Text = Annotated[
-    bool, typer.Option("--text", help="Each line is a raw text, cut into tokens by the model's rule.")
-]
 Confidence = Annotated[
     bool,
     in_answers(
@@ -59,7 +54,7 @@ def tag(
     json: Json = False,
     output: Output = "-",
     output_dir: OutputDir = None,
-    reading: Reading,
+    reading: Tables,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
@@ -85,7 +80,7 @@ def tag(
         work = work_of(others, files, output, output_dir, ranks)
         with agreed(ranks):
             rules = read_constraints(constraints)
-            crf = load_model(model, jobs)
+            crf = load_model(model, jobs, files)
             rules = getattr(crf, "constraints", None) if rules is None else rules
             answers = Answers(
                 crf, confidence=confidence, marginals=marginals, k_best=k_best, constraints=rules
@@ -95,7 +90,7 @@ def tag(
             answers.lapses.tell()
 
 
-def _tag(answers: Any, files: list[str], output: str, reading: Reading, *, text: bool, json: bool) -> None:
+def _tag(answers: Any, files: list[str], output: str, reading: Tables, *, text: bool, json: bool) -> None:
     """Tag some files; their sequences go to one output."""
     from fieldcraft.cli.loading import reading_of
     from fieldcraft.cli.reading import read_batches

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, named, panel
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Seed, Tables, in_reading, named, panel
 
 EXAMPLES = [
     "fieldcraft train train.conll --columns word,pos,ner --dev dev.conll -o ner.fc",
@@ -41,13 +41,13 @@ class Looks:
     """The features of the model."""
 
     templates: Annotated[
-        str,
+        str | None,
         in_looks(
-            help="A set by name ({fieldcraft.features.named:NAMED}), a file or a text; 'none' for attribute "
-            "files.",
+            help="A set by name ({fieldcraft.features.named:NAMED}), a file or a text; by default a set that "
+            "suits columns and labels, none for attribute files.",
             autocompletion=named("fieldcraft.features.named", "NAMED", "none")["autocompletion"],
         ),
-    ] = "entities"
+    ] = None
     gazetteer: Annotated[
         list[str] | None, in_looks(metavar="NAME=FILE", help="A list of names for the templates.")
     ] = None
@@ -61,7 +61,8 @@ class Looks:
 
     def files(self) -> list[str]:
         """What may be the path of a file that is read."""
-        return [self.templates, *(text.partition("=")[2] for text in self.gazetteer or ())]
+        lists = [text.partition("=")[2] for text in self.gazetteer or ()]
+        return lists if self.templates is None else [self.templates, *lists]
 
 
 @dataclass
@@ -214,7 +215,7 @@ def train(
         list[str] | None,
         in_reading("--dev", metavar="FILE", help="Held-out file, scored as training goes on."),
     ] = None,
-    reading: Reading,
+    reading: Tables,
     partial: PartialLabels,
     looks: Looks,
     structures: Structures,
@@ -239,6 +240,7 @@ def train(
     from fieldcraft.cli.ranks import agreed, joined, read_parts
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import code_fitting, make_model
+    from fieldcraft.cli.wording import check_columns
 
     rules = [] if chains.constraints is None else [chains.constraints]
     report = Report(quiet=quiet)
@@ -249,6 +251,8 @@ def train(
             settings = chains.settings()
         how = reading.arguments(), partial.arguments()
         corpus, held_out, source = read_parts(ranks, files, dev, *how)
+        with agreed(ranks):
+            check_columns(corpus, looks.templates)
         report.corpora(corpus, held_out, ranks, snapshots["snapshot"])
         chosen: dict[str, Any] = {"metric": metric, "n_jobs": jobs, "random_state": seed, **settings}
         scoring = {"X_dev": held_out, "score_every": stops.score_every, "patience": stops.patience}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fieldcraft.cli.options import Jobs, Metric, Quiet, Reading, Seed, in_reading, in_writing, named, panel
+from fieldcraft.cli.options import Jobs, Metric, Quiet, Seed, Tables, in_reading, in_writing, named, panel
 from fieldcraft.cli.train import Keeps, Learns, Looks, PartialLabels, Stops, in_file
 from fieldcraft.terminal import visible_lines
 
@@ -72,7 +72,7 @@ def tune(
     output: Annotated[
         str | None, in_file("--output", "-o", metavar="MODEL", help="Where the best model goes.")
     ] = None,
-    reading: Reading,
+    reading: Tables,
     partial: PartialLabels,
     looks: Looks,
     learns: Learns,
@@ -97,6 +97,7 @@ def tune(
     from fieldcraft.cli.summary import Report
     from fieldcraft.cli.training import make_model
     from fieldcraft.cli.tune_pool import is_pool, tune_pool
+    from fieldcraft.cli.wording import check_columns
     from fieldcraft.plots.figures import check_plots
     from fieldcraft.tuning.evidence import empirical_bayes
     from fieldcraft.tuning.search import tune as tuned
@@ -113,6 +114,7 @@ def tune(
         check_plots()
     report = Report(quiet=quiet)
     corpus, held_out, source = read_labelled(files, dev, reading.arguments(), partial.arguments())
+    check_columns(corpus, looks.templates)
     report.corpora(corpus, held_out)
     settings = {"metric": metric, "n_jobs": jobs, "random_state": seed, "verbose": not quiet}
     crf = make_model(looks, learns, Stops(), partial=partial.partial, **settings)
@@ -145,6 +147,6 @@ def _check(searches: Searches, dev: list[str] | None, kept: Kept) -> None:
     elif not (dev and searches.over):
         missing = "--over" if dev else "--dev"
         raise typer.BadParameter(
-            f"{missing} is missing: {searches.method} compares settings on held-out data; "
-            "--method evidence works without"
+            f"{missing} is missing: {searches.method} compares settings on held-out data, e.g. "
+            "--dev dev.conll --over variance=0.1..1000; --method evidence works without"
         )

@@ -44,7 +44,7 @@ def tune_pool(
     _check(path, dev, searches, kept)
     check_outputs([output], [path, *(dev or ())])
     pool = load_pool(path, jobs)
-    corpus, _ = read_corpora(dev or [], {"label": -1, **reading_of(pool, reading)})
+    corpus, _ = read_corpora(dev or [], {"label": "auto", **reading_of(pool, reading)})
     if metric not in (None, "auto"):
         pool.metric = metric
     method = "golden" if searches.method == "grid" and len(pool.member_names_) == 2 else searches.method

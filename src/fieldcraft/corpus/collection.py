@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, overload
 from fieldcraft.corpus import schemes
 from fieldcraft.corpus.formats.context import ReadJob
 from fieldcraft.corpus.formats.tables import read_table
-from fieldcraft.corpus.layout import LabelChoice, Layout, choose
+from fieldcraft.corpus.layout import FIRST, LabelChoice, Layout, choose
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.corpus.spans import Span
 from fieldcraft.errors import CorpusError
@@ -74,6 +74,22 @@ class Corpus(AbstractSequence[Sequence]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __add__(self, other: Corpus) -> Corpus:
+        """The sequences of both, which must have the same columns."""
+        if not isinstance(other, Corpus):
+            return NotImplemented
+        if not self or not other:  # an empty corpus has any columns
+            return self or other
+        if (self.fields, self.label_names) != (other.fields, other.label_names):
+            raise CorpusError(
+                f"columns {', '.join(other.fields)} (labels: {', '.join(other.label_names)}) where the "
+                f"first corpus has {', '.join(self.fields)} (labels: {', '.join(self.label_names)}); "
+                "read both with the same columns= and label="
+            )
+        source = ", ".join(name for name in dict.fromkeys((self.source, other.source)) if name)
+        joined = [*self._sequences, *other._sequences]
+        return Corpus(joined, label=self._label, fields=self.fields, source=source or None)
+
     def __repr__(self) -> str:
         source = f", source={self.source!r}" if self.source else ""
         return f"<Corpus of {len(self)} sequences, {self.n_tokens} tokens{source}>"
@@ -122,6 +138,8 @@ class Corpus(AbstractSequence[Sequence]):
 
     def column(self, name: str) -> list[list[str]]:
         """One list of strings per sequence."""
+        if name == FIRST and FIRST not in self.column_names:
+            name = next(iter(self.column_names), name)
         if self._sequences and name not in self._sequences[0].columns:
             known = ", ".join(self.column_names)
             raise CorpusError(f"column {name!r} is not one of {known}; name one of them")
@@ -140,6 +158,43 @@ class Corpus(AbstractSequence[Sequence]):
             for old, row in zip(self._sequences, rows)
         ]
         return Corpus(sequences, label=layout.label, fields=layout.fields, source=self.source)
+
+    def with_column(
+        self, name: str, values: Iterable[Iterable[str]] | Callable[[Sequence], Iterable[str]]
+    ) -> Corpus:
+        """The same corpus with one more column, or another content of a column.
+
+        values  one list of strings per sequence, or a function from a sequence to such a list
+
+        >>> corpus = Corpus.from_columns({"word": [["in", "Rome"]]}, [["O", "B-LOC"]])
+        >>> corpus.with_column("lower", lambda s: [w.lower() for w in s.columns["word"]]).column("lower")
+        [['in', 'rome']]
+        """
+        if name in self.label_names:
+            raise CorpusError(f"{name!r} is the label column; change labels with respelled or with_label")
+        lists = map(values, self._sequences) if callable(values) else iter(values)
+        rows = [list(row) for row in lists]
+        if len(rows) != len(self):
+            raise CorpusError(f"{name!r} has {len(rows)} lists for {len(self)} sequences; give one for each")
+        sequences = []
+        for index, (old, row) in enumerate(zip(self._sequences, rows)):
+            _check_strings(name, row, index)
+            new = replace(old, columns={**old.columns, name: row})
+            sequences.append(new.check(f"sequence {index}"))
+        observed = [field for field in self.fields if field not in self.label_names]
+        behind = self.fields[len(observed) :] == self.label_names  # labels come last, and stay there
+        order = (*observed, name, *self.label_names) if behind else (*self.fields, name)
+        fields = self.fields if name in self.fields else order
+        return Corpus(sequences, label=self._label, fields=fields, source=self.source)
+
+    def to_pandas(self, sequence: str = "sequence") -> Any:
+        """A DataFrame with one row per token: ``to_table`` for pandas, which must be installed.
+
+        ``fc.read(frame, sequence="sequence", label=…)`` reads it back.
+        """
+        from pandas import DataFrame  # type: ignore[import-untyped]
+
+        return DataFrame(self.to_table(sequence))
 
     def to_scheme(self, scheme: str) -> Corpus:
         """The same corpus with its labels spelled in another scheme."""
@@ -258,6 +313,14 @@ class Stream:
         sequences = [_shared(sequence, pool) for sequence in self]
         label = self._layout.label if self._layout else None
         return Corpus(sequences, label=label, fields=self.fields, source=self.source)
+
+
+def _check_strings(name: str, row: list[Any], index: int) -> None:
+    for token, value in enumerate(row):
+        if not isinstance(value, str):
+            raise CorpusError(
+                f"sequence {index}, token {token}: {name} is {value!r}; columns have strings: use str(value)"
+            )
 
 
 def _shared(sequence: Sequence, pool: dict[str, str]) -> Sequence:

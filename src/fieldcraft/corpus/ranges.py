@@ -87,7 +87,7 @@ def has_plain_lines(path: str, encoding: str) -> bool:
         if not known or not stat.S_ISREG(os.stat(path).st_mode):
             return False
         with open(path, "rb") as file:
-            return file.read(2) != GZIP_MAGIC
+            return file.read(2) not in (GZIP_MAGIC, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     except (LookupError, ValueError):
         return False
     except OSError as error:

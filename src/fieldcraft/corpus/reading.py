@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+AUTO = "auto"  # the label column that a format has by default
+
+
 class ReadOptions(TypedDict, total=False):
     """The arguments of ``read`` that both of its forms take."""
 
@@ -65,14 +68,17 @@ def read(
 
     source     a path (gzip is recognised), `-` for standard input, an open stream, or a pandas
                DataFrame, an Arrow table or a dict of lists
-    columns    names of a column file's columns (default c0, c1, ...); for formats that carry names,
+    columns    names of a column file's columns (default word, c1, c2, ..., label; c0 is the first one,
+               whatever its name); for formats that carry names,
                the ones to keep. A string is cut at its blanks: "word pos ner"
-    label      name (or position, -1 is the last) of the label column, several, or None
-    format     columns, conllu, attributes, jsonl; auto goes by extension, then by content
+    label      name (or position, -1 is the last) of the label column, several, or None; "auto" is upos
+               in CoNLL-U and the last column elsewhere
+    format     columns, conllu, attributes, jsonl, csv, tsv (both with a line of names); auto goes by
+               extension, then by content; a `.tsv` is columns unless its first line has the names `columns`
     lazy       a Stream that reads as it is iterated, in constant memory
     scheme     convert the labels to io, iob1, iob2, iobes or bilou
     separator, docstart, comment    for column files, see `fieldcraft.corpus.formats.columns`
-    sequence   for tables with one row per token: the column with the sequences' ids
+    sequence   for tables, csv and tsv with one row per token: the column with the sequences' ids
     optional_label  a file without the label column is read too, as unlabelled text
     partial    labels may be `unknown` (read as None) or candidates with `between` between them (a set)
 
@@ -84,6 +90,7 @@ def read(
     names = tuple(columns.split() if isinstance(columns, str) else columns) if columns else None
     respell = _respelling(scheme, PartialSpelling(unknown, between).check() if partial else None)
     if is_table(source):
+        label = -1 if label == AUTO else label
         corpus = Corpus.from_table(source, sequence=sequence, columns=names, label=label)
         return corpus.respelled(respell) if respell else corpus
     if not is_source(source):
@@ -92,9 +99,8 @@ def read(
         )
     if format != "auto":
         formats.by_name(format)  # a wrong name fails here, not when a stream is read
-    if sequence is not None:
-        raise CorpusError("sequence= is for tables; in files, blank lines separate the sequences")
-    job = ReadJob(Source(source, encoding), names, label, separator, docstart, comment, optional_label)
+    options = (separator, docstart, comment, optional_label, sequence)
+    job = ReadJob(Source(source, encoding), names, label, *options)
     stream = Stream(lambda: _start(job, format), job.source.name, respell=respell)
     return stream if lazy else stream.read()
 
@@ -112,17 +118,19 @@ def _start(job: ReadJob, format: str) -> tuple[ReadJob, Iterator[Sequence]]:
     """A new pass over the source: its job, which is updated while reading, and its sequences."""
     batches = job.source.batches()
     if format == "auto":
-        format, batches = _detected(job.source, batches)
+        format, batches = _detected(job, batches)
     job = replace(job, layout=None, format=format)
     row = formats.by_name(format)
-    for name in ("separator", "docstart", "comment"):
+    if job.label == AUTO:
+        job.label = row.label
+    for name in ("separator", "docstart", "comment", "sequence"):
         if getattr(job, name) != getattr(ReadJob, name) and name not in row.options:
             raise CorpusError(f"{job.source.name}: {name}= is not for format {format}; leave it out")
     return job, _sequences(row.read(batches, job), job.source)
 
 
-def _detected(source: Source, batches: Iterator[list[str]]) -> tuple[str, Iterator[list[str]]]:
-    by_name = formats.by_extension(extension(source.name))
+def _detected(job: ReadJob, batches: Iterator[list[str]]) -> tuple[str, Iterator[list[str]]]:
+    by_name = formats.by_extension(extension(job.source.name))
     if by_name:
         return by_name, batches
     head: list[list[str]] = []
@@ -130,7 +138,9 @@ def _detected(source: Source, batches: Iterator[list[str]]) -> tuple[str, Iterat
         head.append(batch)
         if any(line.strip() for line in batch):
             break
-    return formats.by_content(chain.from_iterable(head)), chain(head, batches)
+    lines = list(chain.from_iterable(head))
+    is_table = extension(job.source.name) == "tsv" and formats.names_columns(lines, job.columns, job.sequence)
+    return "tsv" if is_table else formats.by_content(lines), chain(head, batches)
 
 
 def _sequences(sequences: Iterator[Sequence], source: Source) -> Iterator[Sequence]:

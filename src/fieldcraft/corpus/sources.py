@@ -4,7 +4,8 @@
 
 Layout: `Source.batches()` yields lists of lines without their ends; a batch is about 256 KB of
 text, so memory stays constant. Lines end in LF or CRLF and in nothing else (`str.splitlines` would
-also break at U+0085 or U+2028, which occur inside tokens); a byte-order mark is dropped.
+also break at U+0085 or U+2028, which occur inside tokens); a byte-order mark is dropped, and that of UTF-16
+replaces utf-8 as the encoding.
 Hazards: standard input and open streams can be read once only. They are left open, paths are
 closed. Undecodable bytes are reported with their line although decoding runs ahead of reading.
 """
@@ -78,11 +79,16 @@ class Source:
     def _texts(self, stream: Any) -> Iterator[str]:
         """Decoded chunks; the chunks of a text stream are not decoded again."""
         decoder = self._decoder()
+        utf8 = decoder.__class__.__module__ == "encodings.utf_8_sig"
         lines_before = 0
         for index, chunk in enumerate(self._chunks(stream)):
             if isinstance(chunk, str):
                 yield chunk if index else chunk.removeprefix("\ufeff")
                 continue
+            if index == 0 and utf8 and chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                decoder = codecs.getincrementaldecoder("utf-16")()
+            elif index == 0 and utf8 and 0 in chunk[:2]:
+                raise self._utf16(chunk)
             try:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
@@ -117,8 +123,12 @@ class Source:
         given = error.object[error.start : error.start + 1].hex()
         return self.error(
             line,
-            f"byte 0x{given} is not {self._encoding} text; pass encoding= (for instance latin-1)",
+            f"byte 0x{given} is not {self._encoding} text; pass encoding='latin-1', or what it is",
         )
+
+    def _utf16(self, chunk: bytes) -> CorpusError:
+        name = "utf-16-le" if chunk[0] else "utf-16-be"
+        return self.error(1, f"the text looks like UTF-16 without a byte-order mark; pass encoding='{name}'")
 
 
 def _open(path: str | os.PathLike[str]) -> io.BufferedReader:

@@ -26,15 +26,17 @@ def write(
     predicted: Predictions | None = None,
     encoding: str = "utf-8",
     separator: str = "blank",
+    header: bool = True,
 ) -> None:
     """Write a corpus to a path, `-` (standard output) or an open stream.
 
-    format     columns, conllu, attributes or jsonl; auto goes by the target's extension and is
+    format     columns, conllu, attributes, jsonl, csv or tsv; auto goes by the target's extension and is
                columns otherwise
     predicted  one list of labels per sequence, written as the column `predicted` behind the
                others; or name -> such lists for several. Formats with a fixed column for the label
                (conllu, attributes) get them there
     separator  blank or tab, for column files
+    header     whether csv and tsv begin with the names of the columns
 
     Partial labels are written as `_` (None) and `A|B` (a set).
 
@@ -56,7 +58,7 @@ def write(
     sequences = iter(corpus)
     # the columns of a stream are known after its first sequence is read
     first = next(sequences, None)
-    plan = _plan(corpus, name, tuple(columns), separator)
+    plan = _plan(corpus, name, tuple(columns), separator, header=header)
     rows = _rows(chain([] if first is None else [first], sequences), corpus.label_names, columns, plan)
     write_text(target, row.write(rows, plan), encoding)
 
@@ -67,7 +69,9 @@ def _predicted_columns(predicted: Predictions | None) -> dict[str, Iterable[Iter
     return dict(predicted) if isinstance(predicted, Mapping) else {"predicted": predicted}
 
 
-def _plan(corpus: Corpus | Stream, target: str, predicted: tuple[str, ...], separator: str) -> WritePlan:
+def _plan(
+    corpus: Corpus | Stream, target: str, predicted: tuple[str, ...], separator: str, *, header: bool
+) -> WritePlan:
     clash = [name for name in predicted if name in corpus.fields]
     if clash:
         raise CorpusError(
@@ -75,7 +79,7 @@ def _plan(corpus: Corpus | Stream, target: str, predicted: tuple[str, ...], sepa
             "another name, predicted={'name': labels}"
         )
     label = corpus.label_names[0] if len(corpus.label_names) == 1 else None
-    return WritePlan(target, (*corpus.fields, *predicted), label, predicted, separator)
+    return WritePlan(target, (*corpus.fields, *predicted), label, predicted, separator, header)
 
 
 def _rows(

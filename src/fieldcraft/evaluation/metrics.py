@@ -27,6 +27,7 @@ from fieldcraft.evaluation.labellings import Ids, Labellings
 from fieldcraft.evaluation.scores import Score, SpanScores, check_average, f_score
 from fieldcraft.evaluation.span_rules import pair_tables, read_prefixed
 from fieldcraft.evaluation.span_scorer import SpanCounts, SpanScorer
+from fieldcraft.spelling import suggestion
 
 __all__ = [
     "METRICS",
@@ -101,10 +102,12 @@ def report(
     predicted: Labellings,
     *,
     format: str = "table",
-    scheme: str = "conlleval",
+    scheme: str = "auto",
     mode: str = "lenient",
 ) -> str:
-    """Span scores and accuracies in per cent: a table, or line by line what conlleval prints.
+    """Scores by type and accuracies in per cent: a table, or line by line what conlleval prints.
+
+    ``scheme="auto"`` scores spans if the labels form a scheme (B-LOC, I-LOC, O), else each label.
 
     >>> print(report([["B-LOC", "O"]], [["B-LOC", "O"]], format="conlleval"))
     processed 2 tokens with 1 phrases; found: 1 phrases; correct: 1.
@@ -112,11 +115,11 @@ def report(
                   LOC: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
     """
     write, encoded = reports.resolve_format(format), labellings.encode(gold, predicted)
-    return write(encoded, SpanScorer(encoded.names, scheme, mode).scores(*encoded[1:]))
+    return write(encoded, _span_scorer(encoded.names, scheme, mode).scores(*encoded[1:]))
 
 
 def summary(
-    gold: Labellings, predicted: Labellings, *, scheme: str = "conlleval", mode: str = "lenient"
+    gold: Labellings, predicted: Labellings, *, scheme: str = "auto", mode: str = "lenient"
 ) -> dict[str, Any]:
     """Everything that ``report`` shows as plain dicts and numbers, ready for JSON.
 
@@ -124,7 +127,16 @@ def summary(
     1.0
     """
     encoded = labellings.encode(gold, predicted)
-    return reports.as_dict(encoded, SpanScorer(encoded.names, scheme, mode).scores(*encoded[1:]))
+    return reports.as_dict(encoded, _span_scorer(encoded.names, scheme, mode).scores(*encoded[1:]))
+
+
+def _span_scorer(names: list[str], scheme: str, mode: str) -> SpanScorer:
+    """The scorer of a scheme; "auto" is conlleval's for labels of spans, else raw: each label but O."""
+    if scheme == "auto":
+        scheme = (
+            "conlleval" if mode != "lenient" or not names or forms_scheme(names) or names == ["O"] else "raw"
+        )
+    return SpanScorer(names, scheme, mode)
 
 
 @dataclass(frozen=True)
@@ -159,7 +171,9 @@ def resolve_metric(metric: str | ListMetric | Metric, labels: Iterable[str] | La
         name = "span_f" if forms_scheme(labels) else "token_accuracy"
     if name not in METRICS:
         names = ", ".join(["auto", *METRICS])
-        raise InputError(f"metric={metric!r} is not one of {names}, nor a function")
+        raise InputError(
+            f"metric={metric!r} is not one of {names}, nor a function{suggestion(metric, METRICS)}"
+        )
     return METRICS[name]
 
 

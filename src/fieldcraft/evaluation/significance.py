@@ -77,7 +77,25 @@ class Comparison:
             [f"by {t.unit}", f"{t.n:,}", f"{t.differing:,}", *_p(t), t.method]
             for t in (self.by_sequence, self.by_token)
         ]
-        return "\n\n".join(map(aligned, (rows, table, tests)))
+        return "\n\n".join([*map(aligned, (rows, table, tests)), self.verdict()])
+
+    def verdict(self) -> str:
+        """Which is better, by how much, and whether that may be chance, in one sentence.
+
+        "May be chance" where the test by sequence gives p of 0.05 or more, or where the interval contains 0.
+        """
+        a, b = self.names
+        if self.difference == 0:
+            return f"{a} and {b} have the same {self.metric}, {100 * self.a:.2f}."
+        better, worse = (b, a) if self.difference > 0 else (a, b)
+        low, high = sorted(100 * (end if self.difference > 0 else -end) for end in self.interval)
+        p = self.by_sequence.two_sided
+        chance = p >= 0.05 or low <= 0 <= high
+        return (
+            f"{better} is better than {worse} by {100 * abs(self.difference):.2f} points of {self.metric} "
+            f"({100 * self.level:g} % interval {low:+.2f} to {high:+.2f}; p = {p:.2g} by sequence): "
+            f"{'the difference may be chance' if chance else 'more than chance'}."
+        )
 
     def _repr_html_(self) -> str:
         (both, only_a), (only_b, neither) = self.tokens

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from fieldcraft.corpus.layout import FIRST
 from fieldcraft.errors import InputError
+from fieldcraft.features.named import NAMED
 from fieldcraft.features.templates import Templates
+from fieldcraft.spelling import closest
 
 Columns = list[list[list[str]]]
 
@@ -45,7 +48,8 @@ class RowReader:
         if set(map(type, dicts)) != {dict}:
             return None
         try:
-            columns = [[columns[name] for columns in dicts] for name in self.names]
+            keys = [_key(name, dicts[0]) for name in self.names]
+            columns = [[columns[key] for columns in dicts] for key in keys]
         except KeyError:
             return None
         return columns if all(set(map(type, column)) == {list} for column in columns) else None
@@ -73,7 +77,7 @@ class RowReader:
         keys = list(columns) if self.templates.positional else []
         read = []
         for name in self.names:
-            key = keys[int(name)] if keys and int(name) < len(keys) else name
+            key = keys[int(name)] if keys and int(name) < len(keys) else _key(name, columns)
             if key not in columns:
                 raise _missing(name, i, columns)
             words = columns[key]
@@ -137,10 +141,19 @@ class RowReader:
         )
 
 
+def _key(name: str, columns: Mapping[Any, Any]) -> Any:
+    """The key of a column; `c0` is the first one."""
+    return next(iter(columns), name) if name == FIRST and name not in columns else name
+
+
 def _missing(name: str, i: int, known: Iterable[Any], t: int | None = None) -> InputError:
     where = f"sequence {i}" if t is None else f"sequence {i}, token {t}"
+    meant = closest(name, NAMED, cutoff=0.8)
+    hint = "name the columns when reading the corpus (columns=, --columns), or use templates over these"
+    if meant:
+        hint = f"did you mean the set of templates {meant!r}?"
     return InputError(
         f"{where}: the templates look at column {name!r}, which is not there (given: "
         f"{', '.join(map(str, known))}); "
-        "name the columns when reading the corpus, or change the templates"
+        f"{hint}"
     )

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Encoder
+from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.several import parts_of
+from fieldcraft.features.templates import Templates
 from fieldcraft.models.blocks import Predictor
 from fieldcraft.models.estimator import Estimator
 from fieldcraft.models.inputs import encode
@@ -71,6 +74,13 @@ class Answers(Settings, Estimator):
         """Sequences -> attributes."""
         self._require_fitted()
         return self._parameters.encoder
+
+    @property
+    def templates_(self) -> Templates | None:
+        """The templates, given or chosen; None for a model of features."""
+        parts = parts_of(self.encoder_)
+        looks = [part.templates for part in parts if isinstance(part, TemplateFeatures)]
+        return looks[0] if len(looks) == 1 else None
 
     def scored(self, X: Any) -> Scored:
         """Encode and score X once; the result has the methods below, without the argument X.
@@ -152,8 +162,11 @@ class Answers(Settings, Estimator):
         return predict_text(self, strings, to_sequence)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Token accuracy."""
-        return self._ask(X, lambda scored: scored.score(y))
+        """The score by ``metric``: with "auto" span F if the labels form a scheme, else token accuracy.
+
+        ``metric="token_accuracy"`` scores tokens in any case. ``y`` defaults to the labels of the corpus.
+        """
+        return self._ask(X, lambda scored: scored.score(y, metric=self.metric))
 
     def explain(
         self, sequence: Any, *, token: int | None = None, label: str | None = None, top: int = 10

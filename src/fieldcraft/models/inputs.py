@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fieldcraft.corpus import Corpus
+from fieldcraft.corpus import Corpus, Sequence
 from fieldcraft.design import Encoder
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
@@ -36,8 +36,15 @@ def sequences_of(X: Any, encoder: Encoder) -> Any:
     return X
 
 
+def corpus_of(X: Any) -> Any:
+    """X; a list of sequences of a corpus, as cross-validation makes it, is a corpus again."""
+    is_part = isinstance(X, list) and bool(X) and all(isinstance(sequence, Sequence) for sequence in X)
+    return Corpus(X) if is_part else X
+
+
 def labels_of(X: Any, y: Any, *, partial: bool = False) -> list[Any]:
     """The label lists: y, or those of the corpus; with ``partial`` they may contain None and sets."""
+    X = corpus_of(X)
     if y is None:
         if not isinstance(X, Corpus):
             raise InputError("y is missing: pass fit(X, y), or fit(corpus) with a labelled corpus")
@@ -49,6 +56,13 @@ def weights_of(X: Any) -> list[float] | None:
     """The weights of the sequences of a corpus; None if all are 1."""
     weights = [sequence.weight for sequence in X] if isinstance(X, Corpus) else []
     return weights if any(weight != 1.0 for weight in weights) else None
+
+
+def source_of(X: Any) -> dict[str, Any] | None:
+    """How files like a corpus are read: the arguments of ``fc.read``; None if X does not tell."""
+    if not isinstance(X, Corpus) or len(X.label_names) != 1 or any(s.attributes is not None for s in X):
+        return None
+    return {"columns": list(X.fields), "label": X.label_names[0]}
 
 
 def _length(X: Any) -> int:

@@ -9,6 +9,7 @@ from fieldcraft.distributed import Ranks
 from fieldcraft.errors import InputError
 from fieldcraft.models.answers import Answers
 from fieldcraft.models.distributed_training import DistributedTraining
+from fieldcraft.models.inputs import corpus_of, source_of
 from fieldcraft.models.parameters import UNCALIBRATED
 from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, Trained
@@ -77,6 +78,7 @@ class Learner(Answers):
         """
         if X_dev is None and y_dev is not None:
             raise InputError("y_dev is given without X_dev; pass both, or X_dev alone if it is a corpus")
+        X = corpus_of(X)
         trained = self._training(ranks=ranks).run(
             X,
             y,
@@ -94,7 +96,9 @@ class Learner(Answers):
                 "callbacks": tuple(callbacks),
             },
         )
-        return self._store(trained)
+        self._store(trained)
+        self.source_ = source_of(X)
+        return self
 
     def partial_fit(
         self: Self,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fieldcraft.design import Encoder
 from fieldcraft.errors import TrainingWarning
+from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.several import parts_of
+from fieldcraft.models.default_templates import Chosen
 from fieldcraft.optimisers import Optimiser
 from fieldcraft.problems.curvatures import LARGE_VALUES
 
@@ -37,6 +40,22 @@ def warn_of_limit(callbacks: Iterable[Any], optimiser: Optimiser, cause: str) ->
         listener(problem)
     if not listeners:
         warnings.warn(problem, TrainingWarning, stacklevel=6)
+
+
+def remarks_on(chosen: Chosen | None, encoder: Encoder, score_every: int | None) -> Iterator[str]:
+    """What is worth knowing before a training starts."""
+    if chosen is not None:
+        yield chosen.why
+    looks = [part.templates for part in parts_of(encoder) if isinstance(part, TemplateFeatures)]
+    columns = list(dict.fromkeys(name for templates in looks for name in templates.named_columns))
+    if len(columns) > 1:
+        yield (
+            f"the templates look at the columns {', '.join(columns)}: the model labels files or sequences "
+            f"that have them, not raw text; for raw text use templates over {columns[0]} alone, such as "
+            "entities-words or tagging"
+        )
+    if (score_every or 1) > 1:
+        yield f"held-out data is scored every {score_every} iterations, and at the end"
 
 
 def tell(callbacks: Iterable[Any], event: str, *facts: Any) -> None:

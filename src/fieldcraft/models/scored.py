@@ -146,10 +146,10 @@ class Scored:
 
         return _joined(self._ask(spans, several=True))
 
-    def score(self, y: Any = None) -> float:
-        """Token accuracy; ``y`` defaults to the labels of the corpus."""
+    def score(self, y: Any = None, *, metric: Any = "auto") -> float:
+        """The score by a metric; ``y`` defaults to the labels of the corpus."""
         gold = labels_of(self._X, y)
-        return float(resolve_metric("token_accuracy", gold)(gold, list(self.predict())))
+        return float(resolve_metric(metric, gold)(gold, list(self.predict())))
 
     # -- probabilities ----------------------------------------------------------------------------
 

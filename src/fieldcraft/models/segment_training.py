@@ -16,6 +16,7 @@ from fieldcraft.features.segment_templates import parse_segment_templates, split
 from fieldcraft.features.segmented import SegmentFeatures
 from fieldcraft.labels import encode_labels, label_names
 from fieldcraft.models.blocks import Predictor
+from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of
 from fieldcraft.models.parameters import Scoring
@@ -76,6 +77,10 @@ class SegmentTraining(Training):
         self.coding = SegmentCoding.learn(labels, self.settings.labels, self.max_length)
         return super().run(X, self.coding.named_states(labels), dev=dev, **options)
 
+    def _see(self, labels: list[Any], classes: Iterable[str] = (), X: Any = None) -> None:
+        super()._see(labels, classes)
+        self.chosen = default_templates(self.settings.templates, X, (), spans=True)
+
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         del labels, classes
         return list(self.coding.structure.labels)
@@ -85,11 +90,12 @@ class SegmentTraining(Training):
 
     def _encoder(self) -> Any:
         s = self.settings
+        templates = self.chosen.templates if self.chosen else s.templates
         near = parse_segment_templates(self.segment_text).gazetteers
         named = _named(s.gazetteers)
         tokens = design_.make_encoder(
-            s.templates,
-            gazetteers=s.gazetteers if s.templates is not None else None,
+            templates,
+            gazetteers=s.gazetteers if templates is not None else None,
             hash_size=s.hash_size,
             edge_prefix=s.edge_prefix,
         )

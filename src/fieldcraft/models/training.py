@@ -25,12 +25,13 @@ from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.numbered import digests
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
+from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.held_out import HeldOut, identity_of, score_interval, unread
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weights_of
 from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
-from fieldcraft.models.remarks import likely_cause, tell, warn_of_failure, warn_of_limit
+from fieldcraft.models.remarks import likely_cause, remarks_on, tell, warn_of_failure, warn_of_limit
 from fieldcraft.models.training_digest import digest_of
 from fieldcraft.models.training_settings import Facts, Known, Settings, SharedDesign, Trained
 from fieldcraft.models.training_states import natural_objective, settled, small_weights
@@ -109,7 +110,7 @@ class Training:
         check_snapshot(snapshot, resume=resume)
         rules = Control(held_out=None if dev is None else unread, **control)  # raises errors before any work
         labels = labels_of(X, y, partial=self.objective.partial) if shared is None else shared.labels
-        self._see(labels, classes)
+        self._see(labels, classes, X)
         self._check_memory()
         loss = self._loss(labels)  # raises errors before any work
         data = self._encoded(X, labels) if shared is None else shared
@@ -187,8 +188,7 @@ class Training:
         if self.settings.verbose:
             rules.callbacks += (Progress(most),)
         tell(rules.callbacks, "begin", encoder, index, most)
-        if (rules.score_every or 1) > 1:
-            remark = f"held-out data is scored every {rules.score_every} iterations, and at the end"
+        for remark in remarks_on(self.chosen, encoder, rules.score_every):
             tell(rules.callbacks, "tell", remark)
         if self.settings.optimiser in (None, "auto") and (why := passed_over(self.choice, self.prior, size)):
             tell(rules.callbacks, "tell", why)
@@ -224,7 +224,7 @@ class Training:
     def share(self, X: Any, y: Any) -> SharedDesign:
         """Encode X and y for several estimators with the same features."""
         labels = labels_of(X, y, partial=self.objective.partial)
-        self._see(labels)
+        self._see(labels, (), X)
         self._check_memory()
         return self._encoded(X, labels)
 
@@ -243,10 +243,11 @@ class Training:
         design = self._design(encoder, encoded, labels)
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
-    def _see(self, labels: list[Any], classes: Iterable[str] = ()) -> None:
-        """Note the labels' names, and the structure where they decide it."""
+    def _see(self, labels: list[Any], classes: Iterable[str] = (), X: Any = None) -> None:
+        """Note the labels' names, and the structure and templates where they decide these."""
         self.classes = self._labels(labels, classes)
         self.structure_for = settled(self, labels)
+        self.chosen = default_templates(self.settings.templates, X, self.classes)
 
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         """Names of the labels; a model that grows keeps the positions of its labels."""
@@ -296,9 +297,8 @@ class Training:
         s = self.settings
         if self.grown is not None:
             return copy_of(self.grown.parameters.encoder)
-        return design_.make_encoder(
-            s.templates, gazetteers=s.gazetteers, hash_size=s.hash_size, edge_prefix=s.edge_prefix
-        )
+        rest = {"gazetteers": s.gazetteers, "hash_size": s.hash_size, "edge_prefix": s.edge_prefix}
+        return design_.make_encoder(self.chosen.templates if self.chosen else s.templates, **rest)
 
     def _minimise(self, run: Run, control: Control, resumed: Any) -> Outcome:
         """Run the loop, after memory was released."""

@@ -17,6 +17,7 @@ from fieldcraft.objectives.perceptron import Perceptron
 from fieldcraft.objectives.pointwise import Pointwise, PointwiseExponential
 from fieldcraft.objectives.pseudo_likelihood import PseudoLikelihood
 from fieldcraft.objectives.viterbi import Viterbi
+from fieldcraft.spelling import suggestion
 
 OBJECTIVES: dict[str, type[Objective]] = {
     kind.name: kind
@@ -43,7 +44,8 @@ def resolve_objective(given: Any) -> Objective:
         return given
     if isinstance(given, str) and given in OBJECTIVES:
         return OBJECTIVES[given]()
-    raise InputError(f"objective={given!r}; give None, an objective or one of {', '.join(OBJECTIVES)}")
+    names = f"{', '.join(OBJECTIVES)}{suggestion(given, OBJECTIVES)}"
+    raise InputError(f"objective={given!r}; give None, an objective or one of {names}")
 
 
 __all__ = [

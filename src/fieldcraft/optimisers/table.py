@@ -36,6 +36,7 @@ from fieldcraft.optimisers.sgd import SGD
 from fieldcraft.optimisers.smo import SMO
 from fieldcraft.optimisers.subgradient import Subgradient
 from fieldcraft.priors import Prior
+from fieldcraft.spelling import suggestion
 
 # objectives with a gradient everywhere; the first one is an optimiser's default
 SMOOTH = (
@@ -306,7 +307,8 @@ def _named(given: Any) -> tuple[Row, Any]:
     for row in TABLE.values():
         if type(given) is row.optimiser:
             return row, given
-    raise InputError(f"optimiser={given!r}; give 'auto', an optimiser object or one of {', '.join(TABLE)}")
+    names = f"{', '.join(TABLE)}{suggestion(given, TABLE)}"
+    raise InputError(f"optimiser={given!r}; give 'auto', an optimiser object or one of {names}")
 
 
 def _check_pair(

@@ -195,11 +195,11 @@ class CodedCRF(SequenceModel):
         return out
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Token accuracy."""
+        """The score by ``metric``."""
         from fieldcraft.evaluation.metrics import resolve_metric
 
         gold = labels_of(X, y)
-        return float(resolve_metric("token_accuracy", gold)(gold, list(self.predict(X))))
+        return float(resolve_metric(self.metric, gold)(gold, list(self.predict(X))))
 
     def partial_fit(self, *args: Any, **options: Any) -> CodedCRF:
         """Not for codes: raises an InputError."""

@@ -19,6 +19,7 @@ from fieldcraft.priors.laplacian import Laplacian as Laplacian
 from fieldcraft.priors.prior import NoPrior as NoPrior
 from fieldcraft.priors.prior import Prior as Prior
 from fieldcraft.priors.settings import Names as Names
+from fieldcraft.spelling import suggestion
 
 PRIORS: dict[str, type[Prior]] = {
     "gaussian": Gaussian,
@@ -45,4 +46,5 @@ def resolve_prior(prior: Any, handled: Collection[str] = ("quadratic",)) -> Prio
         return prior
     if isinstance(prior, str) and prior in PRIORS:
         return PRIORS[prior]()
-    raise InputError(f"prior={prior!r}; give 'auto', None, a prior object or one of {', '.join(PRIORS)}")
+    names = f"{', '.join(PRIORS)}{suggestion(prior, PRIORS)}"
+    raise InputError(f"prior={prior!r}; give 'auto', None, a prior object or one of {names}")

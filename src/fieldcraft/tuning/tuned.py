@@ -120,7 +120,22 @@ class Tuning:
         notes = [f"{data}; score: {self.metric} on held-out data, in per cent"]
         if self.best is not None:
             notes.append(f"best: {self.best.entry}, {100 * self.best.score:.2f}")
-        return notes
+        return [*notes, *(f"warning: {warning}" for warning in self.warnings())]
+
+    def warnings(self) -> list[str]:
+        """Settings of the prior whose best value lies at an end of the range: a better one may lie beyond."""
+        found = []
+        settings = self.best.settings if self.best is not None else {}
+        for name in (name for name in settings if name.startswith(PRIOR)):
+            tried = [row.settings[name] for row in self.rows]
+            if not all(isinstance(value, (int, float)) for value in tried) or len(set(tried)) < 3:
+                continue
+            here, ends = settings[name], (min(tried), max(tried))
+            if here in ends:
+                beyond = here / 100 if here == ends[0] else here * 100
+                wider = f"{name.removeprefix(PRIOR)}={here:g}..{beyond:g}"
+                found.append(f"the best lies at the end of the range; search beyond it too: --over {wider}")
+        return found
 
 
 def _axis(rows: Sequence[Tried]) -> str | None:

@@ -71,13 +71,13 @@ def test_sources_of_every_kind(tmp_path, monkeypatch):
 
 
 def test_columns_and_labels_are_chosen_by_name_and_position():
-    assert read_text(TEXT).column_names == ["c0", "c1", "c2"]
+    assert read_text(TEXT).column_names == ["word", "c1", "label"]
     assert read_text(TEXT)[0].labels is None
     corpus = read_text(TEXT, columns=["word", "pos", "ner"], label="pos")
     assert (corpus.column_names, corpus.fields) == (["word", "ner"], ("word", "pos", "ner"))
     several = read_text(TEXT, label=["c1", "c2"])
-    assert several.labels[0] == {"c1": ["NNP", "VBD"], "c2": ["I-LOC", "O"]}
-    assert several.label_names == ("c1", "c2")
+    assert several.labels[0] == {"c1": ["NNP", "VBD"], "label": ["I-LOC", "O"]}
+    assert several.label_names == ("c1", "label")
 
 
 def test_the_scheme_is_changed_on_the_way_in():
@@ -183,7 +183,7 @@ def test_streams_can_be_iterated_again(tmp_path):
     assert isinstance(stream, Stream)
     assert list(stream) == list(stream) == list(fc.read(path, label=-1))
     assert stream.read() == fc.read(path, label=-1)
-    assert (stream.column_names, stream.label_names) == (["c0", "c1"], ("c2",))
+    assert (stream.column_names, stream.label_names) == (["word", "c1"], ("label",))
 
 
 def test_open_streams_can_be_iterated_once():
@@ -223,14 +223,18 @@ WRONG = [
     ("", {}, r":1: no sequence was found"),
     ("\n \n", {}, r":1: no sequence was found"),
     ("-DOCSTART- O\n", {}, r":1: no sequence was found"),
-    ("\na b\n", {"label": "ner"}, r":2: label column 'ner' is not one of c0, c1; name"),
+    (
+        "\na b\n",
+        {"label": "ner"},
+        r":2: label column 'ner' is not one of word, label; name the columns: --columns word,ner",
+    ),
     ("a b\n", {"label": 2}, r":1: label column 2 is not one of 2 columns"),
     ("a b\n", {"columns": "w w"}, r":1: .*occurs twice"),
     ("a b\n", {"format": "conl"}, r"format 'conl' is unknown; use auto or one of columns"),
     ("a b\n", {"separator": "::"}, r"separator '::' is unknown"),
     ("a b\n", {"docstart": "drop"}, r"docstart='drop' is unknown; use skip or keep"),
     ("a b\n", {"encoding": "utf-9"}, r"encoding 'utf-9' is unknown"),
-    ("a b\n", {"sequence": "id"}, r"sequence= is for tables"),
+    ("a b\n", {"sequence": "id"}, r"sequence= is not for format columns"),
     ("{}\n", {"separator": "tab"}, r"separator= is not for format jsonl"),
     ("a NN\n", {"label": -1, "scheme": "iob2"}, r"sequence 0, token 0: label 'NN' does not"),
     ("1\ta\n", {"format": "conllu"}, r":1: 2 columns where 10 were expected"),

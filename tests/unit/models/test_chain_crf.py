@@ -159,12 +159,12 @@ def test_decode(crf: ChainCRF) -> None:
     assert all(decoding.optimal and decoding.gap == 0.0 for decoding in found)
 
 
-def test_score_is_token_accuracy(crf: ChainCRF) -> None:
+def test_score_by_token_accuracy(crf: ChainCRF) -> None:
     X = batch()
     predicted = crf.predict(X)
     gold = [[crf.classes_[0]] * len(items) for items in X]
     right = sum(a == b for p, g in zip(predicted, gold) for a, b in zip(p, g))
-    assert crf.score(X, gold) == pytest.approx(right / sum(map(len, X)))
+    assert crf.scored(X).score(gold, metric="token_accuracy") == pytest.approx(right / sum(map(len, X)))
 
 
 def test_edge_features_look_at_the_input() -> None:

@@ -23,7 +23,9 @@ def chunks(data_file: Callable[[str], Path]) -> tuple[fc.Corpus, fc.Corpus]:
 @pytest.mark.parametrize("name", sorted(name for name, kind in OBJECTIVES.items() if kind.smooth))
 def test_smooth_objectives(chunks: tuple[fc.Corpus, fc.Corpus], name: str) -> None:
     train, test = chunks
-    crf = fc.ChainCRF(TEMPLATES, objective=name, prior=fc.Gaussian(variance=1.0)).fit(train)
+    crf = fc.ChainCRF(
+        TEMPLATES, metric="token_accuracy", objective=name, prior=fc.Gaussian(variance=1.0)
+    ).fit(train)
     assert crf.converged_
     assert crf.score(test) > LEAST.get(name, 0.92)
 
@@ -33,5 +35,5 @@ def test_half_of_the_labels(chunks: tuple[fc.Corpus, fc.Corpus]) -> None:
     train, test = chunks
     y = [[label if t % 2 else None for t, label in enumerate(labels)] for labels in train.labels]
     settings = {"objective": "marginal_likelihood", "prior": fc.Gaussian(variance=1.0)}
-    crf = fc.ChainCRF(TEMPLATES, **settings, features="all").fit(train, y)
+    crf = fc.ChainCRF(TEMPLATES, metric="token_accuracy", **settings, features="all").fit(train, y)
     assert crf.score(test) > 0.9

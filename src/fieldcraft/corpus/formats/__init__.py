@@ -6,26 +6,29 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from fieldcraft.corpus.formats import attributes, columns, conllu, jsonl
+from fieldcraft.corpus.formats import attributes, columns, conllu, delimited, jsonl
 from fieldcraft.corpus.formats.context import Batches, ReadJob, Row, WritePlan
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.errors import CorpusError
 
 
 class Format(NamedTuple):
-    """A reader, a writer, their file extensions and options."""
+    """A reader, a writer, their file extensions and options; ``label`` is the label column by default."""
 
     read: Callable[[Batches, ReadJob], Iterator[Sequence]]
     write: Callable[[Iterable[Row], WritePlan], Iterator[str]]
     extensions: tuple[str, ...]
     options: frozenset[str]
+    label: str | int = -1
 
 
 FORMATS = {
     "columns": Format(columns.read, columns.write, (), frozenset({"separator", "docstart", "comment"})),
-    "conllu": Format(conllu.read, conllu.write, ("conllu",), frozenset()),
+    "conllu": Format(conllu.read, conllu.write, ("conllu",), frozenset(), label="upos"),
     "attributes": Format(attributes.read, attributes.write, ("crfsuite", "iwa"), frozenset()),
     "jsonl": Format(jsonl.read, jsonl.write, ("jsonl", "ndjson"), frozenset()),
+    "csv": Format(delimited.READERS["csv"], delimited.WRITERS["csv"], ("csv",), frozenset({"sequence"})),
+    "tsv": Format(delimited.READERS["tsv"], delimited.WRITERS["tsv"], (), frozenset({"sequence"})),
 }
 _CONLLU_LINE = re.compile(r"# ?(sent_id|text|newdoc|global\.columns)\b|\d+(-\d+)?(\t[^\t]*){9}$")
 
@@ -48,3 +51,10 @@ def by_content(lines: Iterable[str]) -> str:
     if first.startswith("{") and first.endswith("}"):
         return "jsonl"
     return "conllu" if _CONLLU_LINE.match(first) else "columns"
+
+
+def names_columns(lines: Iterable[str], columns: Iterable[str] | None, sequence: str | None = None) -> bool:
+    """Whether the first non-blank line holds all of these names, between tabs."""
+    first = next((line.rstrip("\r") for line in lines if line.strip()), "")
+    wanted = {*(columns or ()), *([] if sequence is None else [sequence])}
+    return bool(wanted) and wanted <= set(first.split("\t"))

@@ -29,7 +29,7 @@ from fieldcraft.corpus.formats.context import (
     transposed,
 )
 from fieldcraft.corpus.formats.context import blocks as all_blocks
-from fieldcraft.corpus.layout import choose
+from fieldcraft.corpus.layout import MOST, choose, default_names
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.errors import CorpusError
 
@@ -60,7 +60,7 @@ _FORBIDDEN_LAST = {"blank": _FORBIDDEN["blank"], "tab": re.compile(r"[\t\r\n]|^$
 
 
 def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
-    """Sequences of a column file; unnamed columns are called c0, c1, ..."""
+    """Sequences of a column file; unnamed columns are called word, c1, ..., label."""
     split = None
     names: tuple[str, ...] = ()
     for lines, numbers in _documents(all_blocks(batches, comment=job.comment), job):
@@ -71,10 +71,11 @@ def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
         if job.layout is None:
             where = f"{job.source.name}:{numbers[0]}"
             names = _names(job, len(rows[0]))
-            job.layout = choose(names, None, job.label, where, optional=job.optional_label)
+            remedy = _remedy(names, job)
+            job.layout = choose(names, None, job.label, where, optional=job.optional_label, remedy=remedy)
         values = transposed(rows)
         if values is None or len(values) != len(names):
-            raise _ragged(rows, numbers, len(names), job)
+            raise _ragged(lines, numbers, len(names), job)
         yield named(values, names, job.layout)
 
 
@@ -112,11 +113,18 @@ def _suspicious(text: str, columns: list[list[str]], joint: str) -> bool:
 
 def _names(job: ReadJob, width: int) -> tuple[str, ...]:
     """The names of the columns; without the labels' where these may lack and the width says so."""
-    names = job.columns or tuple(f"c{index}" for index in range(width))
+    names = job.columns or default_names(width)
     labels = (job.label,) if isinstance(job.label, (str, int)) else tuple(job.label or ())
     if job.optional_label and width == len(names) - len(labels):
         return tuple(name for name in names if name not in labels)
     return names
+
+
+def _remedy(names: tuple[str, ...], job: ReadJob) -> str:
+    """What to do about a label column that is not there: in a file without names, name the last column so."""
+    if job.columns or not isinstance(job.label, str) or len(names) < 2:
+        return "name one of them"
+    return f"name the columns: --columns {','.join([*names[:-1], job.label])}"
 
 
 def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
@@ -152,12 +160,24 @@ def _splitter(separator: str) -> Callable[[str], list[str]]:
     return _SPLITTERS[separator]
 
 
-def _ragged(rows: list[list[str]], numbers: list[int], width: int, job: ReadJob) -> CorpusError:
-    number, row = next((n, row) for n, row in zip(numbers, rows) if len(row) != width)
-    return job.source.error(
-        number,
-        f"{len(row)} columns where {width} were expected; separate columns with one blank or tab",
-    )
+def _ragged(lines: list[str], numbers: list[int], width: int, job: ReadJob) -> CorpusError:
+    """The error of the first line with another number of columns."""
+    split = _splitter(job.separator)
+    number, line, row = next((n, x, split(x)) for n, x in zip(numbers, lines) if len(split(x)) != width)
+    remedy, expected = "separate columns with one blank or tab", f"{width} were expected"
+    if job.columns:
+        expected += f" ({', '.join(job.columns[:MOST])}{' …' if width > MOST else ''})"
+        if len({len(split(x)) for x in lines}) == 1:
+            remedy = "give a file with these columns, or name those of this file with columns="
+    if job.separator == "tab" and len(_at_blanks(line)) == width:
+        remedy = "lines before have tabs between columns, this one blanks; pass separator='blank'"
+    elif job.separator == "blank" and len(_at_tabs(line)) == width:
+        remedy = (
+            "lines before have blanks between columns, this one tabs, and blanks in a field; use tabs only"
+        )
+    elif len(row) == 1 and line.count(",") + 1 == width:
+        remedy = "this line has commas; pass format='csv' for a table with a line of names"
+    return job.source.error(number, f"{len(row)} columns where {expected}; {remedy}")
 
 
 def _unwritable(

@@ -32,6 +32,7 @@ class ReadJob:
     docstart: str = "skip"
     comment: str | None = None
     optional_label: bool = False  # whether sources without the label column are read too
+    sequence: str | None = None  # the column that separates the sequences of a table
     format: str = ""  # the reader's name, once it is known
     layout: Layout | None = None
 
@@ -45,6 +46,7 @@ class WritePlan:
     label: str | None  # the single label column
     predicted: tuple[str, ...]
     separator: str = "blank"
+    header: bool = True  # whether formats with a line of names write it
 
     def error(self, sequence: int, problem: str) -> CorpusError:
         return CorpusError(f"{self.target}: sequence {sequence}: {problem}")

@@ -1,0 +1,65 @@
+"""The templates of a model that was given none and is trained on a corpus of columns.
+
+entities-words   the labels are those of spans (B-PER, I-PER, O)
+entities         the same, and there is a column `pos`
+tagging          all other labels
+
+The words are the column `word`, else `form` (CoNLL-U) or `token`, else the first one; the set then names that
+column instead of `word`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from fieldcraft.corpus import Corpus
+from fieldcraft.evaluation.metrics import forms_scheme
+from fieldcraft.features.named import NAMED
+from fieldcraft.features.templates import Templates
+from fieldcraft.features.terms import quoted
+
+WORDS = ("word", "form", "token")  # names of the column of words, the first that is there
+
+
+class Chosen(NamedTuple):
+    """A template set, and why it was chosen."""
+
+    name: str
+    templates: Templates
+    why: str
+
+
+def default_templates(templates: Any, X: Any, labels: Iterable[str], *, spans: bool = False) -> Chosen | None:
+    """The set for a corpus of columns; None where templates are given, or X holds features.
+
+    ``spans`` says that the labels are types of spans.
+
+    >>> corpus = Corpus.from_columns({"word": [["in", "Rome"]]}, [["O", "B-LOC"]])
+    >>> default_templates(None, corpus, ["B-LOC", "O"]).name
+    'entities-words'
+    """
+    if templates is not None or not isinstance(X, Corpus):
+        return None
+    columns = [name for name in X.fields if name not in X.label_names]
+    if not columns or any(sequence.attributes is not None for sequence in X):
+        return None
+    word = next((name for name in WORDS if name in columns), columns[0])
+    name, why = _set_for(columns, spans or forms_scheme(labels))
+    if word != "word":
+        why += f"; {word!r} is the column of words"
+    return Chosen(name, _over(name, word), f"templates: {name}, since {why}")
+
+
+def _set_for(columns: list[str], spans: bool) -> tuple[str, str]:
+    if not spans:
+        return "tagging", "the labels are not those of spans (B-, I-, O)"
+    if "pos" in columns:
+        return "entities", "the labels are those of spans and there is a column 'pos'"
+    return "entities-words", "the labels are those of spans and there is no column 'pos'"
+
+
+def _over(name: str, word: str) -> Templates:
+    """The set with another column of words."""
+    return Templates.parse(re.sub(r"\bword\b", lambda _: quoted(word), NAMED[name]), where=name)
