@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "fieldcraft.models.chain": "ChainCRF",
+    "fieldcraft.models.graph": "GraphCRF",
     "fieldcraft.models.segments": "SegmentCRF",
     "fieldcraft.models.hmm": "HMM",
     "fieldcraft.models.local_chain": "CMM MEMM",
@@ -38,6 +39,7 @@ _NAMES = {
         "FrankWolfe SMO VotedPerceptron"
     ),
     "fieldcraft.structures.states": "StateSpace",
+    "fieldcraft.structures.cliques": "Clique GraphInstance",
     "fieldcraft.structures.graph": "FactorGraph",
     "fieldcraft.structures.graphs.batch": "GraphBatch",
     "fieldcraft.structures.graphs.methods": "decode infer",
@@ -96,6 +98,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
     from fieldcraft.models.chain import ChainCRF as ChainCRF
     from fieldcraft.models.segments import SegmentCRF as SegmentCRF
+    from fieldcraft.models.graph import GraphCRF as GraphCRF
     from fieldcraft.models.hmm import HMM as HMM
     from fieldcraft.models.local_chain import CMM as CMM, MEMM as MEMM
     from fieldcraft.models.persistence import load as load
@@ -150,6 +153,8 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
         Laplacian as Laplacian,
         groups as groups,
     )
+    from fieldcraft.structures.cliques import Clique as Clique
+    from fieldcraft.structures.cliques import GraphInstance as GraphInstance
     from fieldcraft.structures.graph import FactorGraph as FactorGraph
     from fieldcraft.structures.graphs.batch import GraphBatch as GraphBatch
     from fieldcraft.structures.graphs.methods import decode as decode, infer as infer

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, str | type[Model]] = {
     "chain": "fieldcraft.models.chain:ChainCRF",
     "segments": "fieldcraft.models.segments:SegmentCRF",
+    "graph": "fieldcraft.models.graph:GraphCRF",
     "hmm": "fieldcraft.models.hmm:HMM",
     "memm": "fieldcraft.models.local_chain:MEMM",
     "cmm": "fieldcraft.models.local_chain:CMM",

@@ -29,7 +29,8 @@ class Record:
 
     ``gap`` bounds how far the objective is from its minimum, if known; ``weight_norm`` is the length of the
     weights (None in the log of a model whose file is older than the field). ``exact`` is False where the
-    objective is an estimate: the losses as a pass met them, while the weights changed.
+    objective is an estimate: the losses as a pass met them, while the weights changed. ``unconverged`` counts
+    the graphs whose inference did not converge in this iteration (None for structures that are exact).
     """
 
     iteration: int
@@ -42,10 +43,11 @@ class Record:
     gap: float | None = None
     weight_norm: float | None = None
     exact: bool = True
+    unconverged: int | None = None
 
     def details(self) -> list[str]:
         """What else the progress line shows."""
-        return []
+        return [f"{self.unconverged} graphs not converged"] if self.unconverged else []
 
 
 class Alone:
@@ -219,6 +221,7 @@ class Loop:
             run.gap if math.isfinite(run.gap) else None,
             math.sqrt(run.dot(weights, weights)),
             run.exact,
+            run.problem.unconverged() if hasattr(run.problem, "unconverged") else None,
         )
 
     def _score(self, weights: Floats) -> float | None:
@@ -288,13 +291,12 @@ class Loop:
 
 def _record_of(row: list[float]) -> Record:
     """A record from a snapshot, where not-a-number stands for None."""
-    iteration, objective, norm, seconds, evaluations, *optional, exact = row
-    held_out, active, *others = (None if math.isnan(value) else value for value in optional)
-    left = None if active is None else int(active)
-    gap, length = others
-    return Record(
-        int(iteration), objective, norm, seconds, int(evaluations), held_out, left, gap, length, bool(exact)
-    )
+    iteration, objective, norm, seconds, evaluations, *optional = row
+    others = [None if math.isnan(value) else value for value in optional]
+    held_out, active, gap, length, exact, unconverged = (*others, None)[:6]  # older ones lack the last
+    left, failed = (None if count is None else int(count) for count in (active, unconverged))
+    start = int(iteration), objective, norm, seconds, int(evaluations)
+    return Record(*start, held_out, left, gap, length, bool(exact), failed)
 
 
 class Interrupts:

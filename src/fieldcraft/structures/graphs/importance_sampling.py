@@ -42,8 +42,8 @@ def _infer(graph: FactorGraph, n: int, seed: int, n_jobs: int) -> Inference:
     top = log_w.max()
     if top == -np.inf:
         raise ValueError(
-            "no draw was possible: more configurations are forbidden (-inf) than a junction tree of 64 MiB can "
-            "obey; raise n, or use junction_tree or gibbs with blocks='trees'"
+            "no draw was possible: more configurations are forbidden (-inf) than a junction tree of 64 MiB "
+            "can obey; raise n, or use junction_tree or gibbs with blocks='trees'"
         )
     weights = np.exp(log_w - top)
     log_z: Any = float(top + np.log(weights.mean()))
