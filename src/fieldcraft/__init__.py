@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "fieldcraft.models.chain": "ChainCRF",
     "fieldcraft.models.graph": "GraphCRF",
+    "fieldcraft.models.collective": "CollectiveClassifier",
     "fieldcraft.models.segments": "SegmentCRF",
     "fieldcraft.models.hmm": "HMM",
     "fieldcraft.models.local_chain": "CMM MEMM",
@@ -98,6 +99,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
     from fieldcraft.models.chain import ChainCRF as ChainCRF
     from fieldcraft.models.segments import SegmentCRF as SegmentCRF
+    from fieldcraft.models.collective import CollectiveClassifier as CollectiveClassifier
     from fieldcraft.models.graph import GraphCRF as GraphCRF
     from fieldcraft.models.hmm import HMM as HMM
     from fieldcraft.models.local_chain import CMM as CMM, MEMM as MEMM

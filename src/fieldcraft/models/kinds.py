@@ -25,6 +25,7 @@ KINDS: dict[str, str | type[Model]] = {
     "chain": "fieldcraft.models.chain:ChainCRF",
     "segments": "fieldcraft.models.segments:SegmentCRF",
     "graph": "fieldcraft.models.graph:GraphCRF",
+    "collective": "fieldcraft.models.collective:CollectiveClassifier",
     "hmm": "fieldcraft.models.hmm:HMM",
     "memm": "fieldcraft.models.local_chain:MEMM",
     "cmm": "fieldcraft.models.local_chain:CMM",
