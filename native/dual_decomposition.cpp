@@ -81,11 +81,14 @@ class Dual {
       for (int k = 0; k < n; ++k)
         first_.push_back(static_cast<int64_t>(best_.size())),
             best_.resize(best_.size() + card(f, k), kForbidden);
-      each_cell(f, [&](const std::vector<int32_t>& x, double table) {
-        double score = table;
-        for (int k = 0; k < n; ++k) score += belief(f, k)[x[k]];
-        for (int k = 0; k < n; ++k) best_[first_[k] + x[k]] = std::max(best_[first_[k] + x[k]], score);
-      });
+      if (n == 2)
+        best_of_pair(f);
+      else
+        each_cell(f, [&](const std::vector<int32_t>& x, double table) {
+          double score = table;
+          for (int k = 0; k < n; ++k) score += belief(f, k)[x[k]];
+          for (int k = 0; k < n; ++k) best_[first_[k] + x[k]] = std::max(best_[first_[k] + x[k]], score);
+        });
       for (int k = 0; k < n; ++k) {
         double *l = multiplier(f, k), *b = belief(f, k);
         for (int32_t x = 0; x < card(f, k); ++x)
@@ -129,8 +132,12 @@ class Dual {
                                                     beliefs_.data() + graph_.state_ptr[v + 1]));
     for (const int32_t f : local_.linking) {
       double top = kForbidden;
-      each_cell(
-          f, [&](const std::vector<int32_t>& x, double table) { top = std::max(top, reduced(f, x, table)); });
+      if (graph_.arity(f) == 2)
+        top = top_of_pair(f);
+      else
+        each_cell(f, [&](const std::vector<int32_t>& x, double table) {
+          top = std::max(top, reduced(f, x, table));
+        });
       total += top;
     }
     return total;
@@ -155,6 +162,35 @@ class Dual {
     for (int k = 0; k < graph_.arity(f); ++k)
       table = belief(f, k)[x[k]] == kForbidden ? kForbidden : table - multiplier(f, k)[x[k]];
     return table;
+  }
+  // columns[y] = largest of first[x] + table[x, y] + second[y] over x; each row's largest goes to rows, if
+  // wanted.
+  void scan_pair(int f, const double* first, const double* second, double* columns, double* rows) {
+    const int32_t a = card(f, 0), b = card(f, 1);
+    const double* table = tables_ + graph_.table_ptr[f];
+    for (int32_t x = 0; x < a; ++x, table += b) {
+      double *row = scratch_.data(), top = kForbidden;
+      for (int32_t y = 0; y < b; ++y) row[y] = table[y] + first[x] + second[y];
+      for (int32_t y = 0; y < b; ++y) columns[y] = std::max(columns[y], row[y]);
+      if (rows == nullptr) continue;
+      for (int32_t y = 0; y < b; ++y) top = std::max(top, row[y]);
+      rows[x] = top;
+    }
+    breath_.after(graph_.cells(f));
+  }
+  void best_of_pair(int f) {
+    scan_pair(f, belief(f, 0), belief(f, 1), best_.data() + first_[1], best_.data() + first_[0]);
+  }
+  double top_of_pair(int f) {
+    const int32_t a = card(f, 0), b = card(f, 1);
+    best_.resize(a + 2 * b);
+    double *first = best_.data(), *second = first + a, *columns = second + b;
+    for (int32_t x = 0; x < a; ++x)
+      first[x] = belief(f, 0)[x] == kForbidden ? kForbidden : -multiplier(f, 0)[x];
+    for (int32_t y = 0; y < b; ++y)
+      second[y] = belief(f, 1)[y] == kForbidden ? kForbidden : -multiplier(f, 1)[y], columns[y] = kForbidden;
+    scan_pair(f, first, second, columns, nullptr);
+    return *std::max_element(columns, columns + b);
   }
   template <class Visit>
   void each_cell(int f, const Visit& visit) {

@@ -20,8 +20,8 @@ PACKAGE = ROOT / "src" / "fieldcraft"
 NATIVE = ROOT / "native"
 
 ORDER = [
-    *("terminal", "display", "markup", "spelling", "errors", "counts", "distributed", "threads"),  # open to all
-    *("memory", "replacing"),
+    *("terminal", "display", "markup", "spelling", "errors", "counts"),  # open to all
+    *("distributed", "threads", "memory", "replacing"),
     *("corpus", "features", "labels", "design", "potentials", "structures"),
     *("objectives", "priors", "problems", "optimisers", "evaluation", "plots", "store", "inspection"),
     *("models", "pools", "tuning", "compat", "cli", "serve", "__main__"),

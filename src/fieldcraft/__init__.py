@@ -12,6 +12,9 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "fieldcraft.models.chain": "ChainCRF",
+    "fieldcraft.models.graph": "GraphCRF",
+    "fieldcraft.models.collective": "CollectiveClassifier",
+    "fieldcraft.models.multi_label": "MultiLabelCRF",
     "fieldcraft.models.segments": "SegmentCRF",
     "fieldcraft.models.hmm": "HMM",
     "fieldcraft.models.local_chain": "CMM MEMM",
@@ -40,6 +43,7 @@ _NAMES = {
         "FrankWolfe SMO VotedPerceptron"
     ),
     "fieldcraft.structures.states": "StateSpace",
+    "fieldcraft.structures.cliques": "Clique GraphInstance",
     "fieldcraft.structures.graph": "FactorGraph",
     "fieldcraft.structures.graphs.batch": "GraphBatch",
     "fieldcraft.structures.graphs.methods": "decode infer",
@@ -105,6 +109,9 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.models.calibration import calibrate as calibrate
     from fieldcraft.models.chain import ChainCRF as ChainCRF
     from fieldcraft.models.segments import SegmentCRF as SegmentCRF
+    from fieldcraft.models.collective import CollectiveClassifier as CollectiveClassifier
+    from fieldcraft.models.graph import GraphCRF as GraphCRF
+    from fieldcraft.models.multi_label import MultiLabelCRF as MultiLabelCRF
     from fieldcraft.models.hmm import HMM as HMM
     from fieldcraft.models.local_chain import CMM as CMM, MEMM as MEMM
     from fieldcraft.models.persistence import load as load
@@ -160,6 +167,8 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
         Laplacian as Laplacian,
         groups as groups,
     )
+    from fieldcraft.structures.cliques import Clique as Clique
+    from fieldcraft.structures.cliques import GraphInstance as GraphInstance
     from fieldcraft.structures.graph import FactorGraph as FactorGraph
     from fieldcraft.structures.graphs.batch import GraphBatch as GraphBatch
     from fieldcraft.structures.graphs.methods import decode as decode, infer as infer

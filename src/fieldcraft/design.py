@@ -17,6 +17,7 @@ from fieldcraft import _core
 from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
 from fieldcraft.features.classes import Classes, with_classes, with_tuples
+from fieldcraft.features.clique_columns import CliqueColumns
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.index import FeatureIndex
@@ -27,12 +28,14 @@ from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.labels import PartialLabels
 from fieldcraft.spelling import suggestion
 
-Encoder = FreeFeatures | TemplateFeatures | SeveralFeatures | SegmentFeatures  # sequences -> attribute ids
+# sequences -> attribute ids
+Encoder = FreeFeatures | TemplateFeatures | SeveralFeatures | SegmentFeatures | CliqueColumns
 ENCODERS: dict[str, Any] = {
     "free": FreeFeatures,
     "templates": TemplateFeatures,
     "several": SeveralFeatures,
     "segments": SegmentFeatures,
+    "cliques": CliqueColumns,
 }
 
 

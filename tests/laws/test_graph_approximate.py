@@ -195,3 +195,40 @@ def test_mean_field_refuses_what_it_cannot_avoid() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert graph.infer("gibbs", n=100, blocks="trees").converged
+
+
+def test_a_large_graph_ends_early_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fieldcraft.structures.graphs import automatic
+
+    rng = np.random.default_rng(3)
+    small, large = (fc.FactorGraph(np.full(n, 2)) for n in (6, 30))
+    for graph in (small, large):
+        n = graph.n_variables
+        pairs = np.argwhere(np.triu(np.ones((n, n)), 1))
+        graph.add(pairs, rng.normal(0, 0.5, size=(len(pairs), 1, 1)) * np.array([[1, -1], [-1, 1]]))
+        graph.add(np.arange(n)[:, None], rng.normal(size=(n, 2)))
+    monkeypatch.setattr(automatic, "TREE_VISITS", 10_500)  # 175 sweeps of the small one, 6 of the large one
+    monkeypatch.setattr(automatic, "RESIDUAL_VISITS", 10_500)
+    few, many = fc.infer([large, small], memory=100)[:2]
+    assert not few.converged
+    assert few.iterations <= 6
+    assert "iterations because the graph is large" in few.why
+    assert many.converged or many.iterations == 175
+    assert large.infer(memory=100, max_iterations=7).iterations == 7
+
+
+def test_importance_sampling_obeys_what_is_forbidden() -> None:
+    """Three colours on a ring with chords: a forest alone would propose mostly forbidden colourings."""
+    rng = np.random.default_rng(0)
+    graph = fc.FactorGraph(np.full(30, 3))
+    ring = [[i, (i + 1) % 30] for i in range(30)] + [[i, (i + 7) % 30] for i in range(0, 30, 3)]
+    graph.add(ring, np.where(np.eye(3) > 0, -np.inf, 0.0))
+    graph.add(np.arange(30)[:, None], rng.normal(size=(30, 3)))
+    graph.add([[i, (i + 3) % 30] for i in range(30)], 0.3 * rng.normal(size=(30, 3, 3)))
+    exact, found = graph.infer("junction_tree"), graph.infer("importance_sampling", n=5000)
+    size = found.diagnostics["effective_sample_size"]
+    assert found.converged
+    assert size > 1000
+    same(found.log_partition, exact.log_partition, rel=0, abs=5 / np.sqrt(size))
+    for one, other in zip(found.variables, exact.variables):
+        assert abs(one - other).max() <= 5 * 0.5 / np.sqrt(size)

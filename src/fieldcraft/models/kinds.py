@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 KINDS: dict[str, str | type[Model]] = {
     "chain": "fieldcraft.models.chain:ChainCRF",
     "segments": "fieldcraft.models.segments:SegmentCRF",
+    "graph": "fieldcraft.models.graph:GraphCRF",
+    "collective": "fieldcraft.models.collective:CollectiveClassifier",
+    "multi_label": "fieldcraft.models.multi_label:MultiLabelCRF",
     "hmm": "fieldcraft.models.hmm:HMM",
     "memm": "fieldcraft.models.local_chain:MEMM",
     "cmm": "fieldcraft.models.local_chain:CMM",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 # Parameters that the header stores in other groups, and those that belong to a session, not to a model.
 GROUPED = {"templates", "gazetteers", "hash_size", "edge_prefix", "prior", "optimiser", "objective"}
-GROUPED |= {"members"}  # of pools
+GROUPED |= {"members", "cliques"}  # of pools and of graphs
 SESSION = {"n_jobs", "verbose", "warm_start", "segment_features"}
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
 FITTED = (*TRAINING, "training_log_", "optimiser_", "objective_", "prior_", "source_", "provenance_")

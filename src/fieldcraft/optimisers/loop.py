@@ -31,6 +31,8 @@ class Record:
     weights (None in the log of a model whose file is older than the field). ``exact`` is False where the
     objective is an estimate: the losses as a pass met them, while the weights changed. ``lost_mass``, with a
     beam, is an upper bound on the share of the labellings' probability that it dropped, a mean over sequences.
+    ``unconverged`` counts the graphs whose inference did not converge in this iteration (None for structures
+    that are exact).
     """
 
     iteration: int
@@ -44,10 +46,12 @@ class Record:
     weight_norm: float | None = None
     exact: bool = True
     lost_mass: float | None = None
+    unconverged: int | None = None
 
     def details(self) -> list[str]:
         """What else the progress line shows."""
-        return [] if self.lost_mass is None else [f"lost {self.lost_mass:.2g}"]
+        lost = [] if self.lost_mass is None else [f"lost {self.lost_mass:.2g}"]
+        return [*lost, *([f"{self.unconverged} graphs not converged"] if self.unconverged else [])]
 
 
 class Alone:
@@ -222,6 +226,7 @@ class Loop:
             math.sqrt(run.dot(weights, weights)),
             run.exact,
             getattr(run.problem, "lost_mass", None),
+            run.problem.unconverged() if hasattr(run.problem, "unconverged") else None,
         )
 
     def _score(self, weights: Floats) -> float | None:
@@ -291,15 +296,12 @@ class Loop:
 
 def _record_of(row: list[float]) -> Record:
     """A record from a snapshot, where not-a-number stands for None."""
-    lost = row[10] if len(row) > 10 and not math.isnan(row[10]) else None  # older snapshots have no such number
-    iteration, objective, norm, seconds, evaluations, *optional, exact = row[:10]
-    held_out, active, *others = (None if math.isnan(value) else value for value in optional)
-    left = None if active is None else int(active)
-    gap, length = others
-    return Record(
-        *(int(iteration), objective, norm, seconds, int(evaluations)),
-        *(held_out, left, gap, length, bool(exact), lost),
-    )
+    iteration, objective, norm, seconds, evaluations, *optional = row
+    others = [None if math.isnan(value) else value for value in optional]
+    held_out, active, gap, length, exact, lost, unconverged = (*others, None, None)[:7]  # older ones lack the last
+    left, failed = (None if count is None else int(count) for count in (active, unconverged))
+    start = int(iteration), objective, norm, seconds, int(evaluations)
+    return Record(*start, held_out, left, gap, length, bool(exact), lost, failed)
 
 
 class Interrupts:

@@ -40,6 +40,7 @@ class Block(NamedTuple):
     map: BlockMap
     gold: NDArray[Any]
     weights: Floats | None  # [N] of the sequences
+    structure: Structure  # of these sequences
 
 
 class ComposedProblem(Penalised):
@@ -82,17 +83,22 @@ class ComposedProblem(Penalised):
         encoded = self._encoded.take(rows)
         gold = self._gold[self._encoded.tokens_of(rows)]
         used = {name: self.structure.used_rows(name, encoded.offsets) for name in self.structure.parts}
-        return Block(first, BlockMap(self._table, encoded, used), gold, weights)
+        return Block(first, BlockMap(self._table, encoded, used), gold, weights, self._structure_of(rows))
+
+    def _structure_of(self, rows: NDArray[np.int64]) -> Structure:
+        """The structure of some sequences: the same for all, unless each has a shape of its own."""
+        del rows
+        return self.structure
 
     def evaluate(self, block: Block, weights: Floats, scale: float = 1.0) -> Evaluated:
         """Loss and gradient in potential space of a block, at scale * weights."""
         classes = block.map.apply(weights)
         if scale != 1.0:
             classes = Parts({name: scale * array for name, array in classes.arrays.items()}, classes.offsets)
-        potentials = self.structure.expand(classes)
+        potentials = block.structure.expand(classes)
         try:
             return self.objective.evaluate(
-                self.structure, potentials, block.gold, block.weights, self._label_weights
+                block.structure, potentials, block.gold, block.weights, self._label_weights
             )
         except ValueError as error:
             if not hasattr(error, "sequence"):
@@ -102,7 +108,7 @@ class ComposedProblem(Penalised):
     def _slope(self, block: Block, weights: Floats) -> tuple[float, Floats]:
         result = self.evaluate(block, weights)
         with np.errstate(invalid="ignore", over="ignore"):  # a loss that is not finite has no gradient
-            return float(result.value.sum()), block.map.adjoint(self.structure.collapse(result.gradient))
+            return float(result.value.sum()), block.map.adjoint(block.structure.collapse(result.gradient))
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
         gradient[:] = 0.0
@@ -168,11 +174,11 @@ class ComposedProblem(Penalised):
         cuts = np.cumsum([rows * width for rows, width in shapes])[:-1]
         arrays = [part.reshape(shape) for part, shape in zip(np.split(flat, cuts), shapes)]
         gradient = Parts(dict(zip(self.structure.parts, arrays)), block.map.offsets)
-        return block.map.features, block.map.adjoint(self.structure.collapse(gradient))
+        return block.map.features, block.map.adjoint(block.structure.collapse(gradient))
 
     def _shapes(self, block: Block) -> list[tuple[int, int]]:
-        potentials = self.structure.expand(block.map.apply(np.zeros(self.n_variables)))
-        rows = {name: int(self.structure.row_offsets(potentials, name)[-1]) for name in self.structure.parts}
+        potentials = block.structure.expand(block.map.apply(np.zeros(self.n_variables)))
+        rows = {name: int(block.structure.row_offsets(potentials, name)[-1]) for name in self.structure.parts}
         return [(rows[name], potentials[name].shape[-1]) for name in self.structure.parts]
 
 

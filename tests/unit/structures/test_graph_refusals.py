@@ -262,3 +262,12 @@ def test_memory_is_what_the_system_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fieldcraft.structures.graphs.sizes.available_bytes", lambda: 1000)
     with pytest.raises(InputError, match="memory allows 1000 bytes"):
         grid(10, 10, 2).infer("junction_tree", memory="900GiB")
+
+
+def test_an_assignment_that_is_forbidden_says_so() -> None:
+    graph = fc.FactorGraph([2, 2, 2])
+    graph.add([[0, 1], [1, 2], [0, 2]], [[-np.inf, 0.0], [0.0, -np.inf]])  # two colours on a triangle
+    for method in ("icm", "dual_decomposition", "linear_programme", "propagation"):
+        found = graph.decode(method)
+        assert (found.value, found.optimal) == (-np.inf, False)
+        assert "no possible one was found" in found.why

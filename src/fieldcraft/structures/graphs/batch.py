@@ -22,6 +22,8 @@ from fieldcraft.structures.graphs.groups import Floats, check_potentials
 if TYPE_CHECKING:
     from fieldcraft.structures.graph import FactorGraph
 
+FORBIDDEN = "; the assignment is a forbidden one (-inf): no possible one was found"
+
 
 class GraphBatch:
     """Compiled factor graphs: their topology, triangulations and schedules are computed once.
@@ -165,6 +167,7 @@ class GraphBatch:
             value, bound = float(found["value"][i]), float(found["bound"][i])
             gap = max(0.0, bound - value)  # inf where the assignment is a forbidden one
             optimal = value > -np.inf and gap <= tolerance * max(1.0, abs(value))
+            why = str(facts.get("why", "")) + ("" if value > -np.inf else FORBIDDEN)
             answers.append(
                 Decoding(
                     None,
@@ -176,6 +179,7 @@ class GraphBatch:
                         "converged": bool(found["converged"][i]),
                         "iterations": int(found["iterations"][i]),
                         **facts,
+                        "why": why,
                     },
                 )
             )
