@@ -110,11 +110,21 @@ class Chains:
         ),
     ] = None
 
+    beam: Annotated[
+        str | None,
+        in_looks(
+            metavar="N",
+            help="For hundreds of labels: look at N states of a position only, or at those with a share of "
+            "their sums (0.999).",
+        ),
+    ] = None
+
     def settings(self) -> dict[str, Any]:
         """The parameters of ChainCRF."""
-        from fieldcraft.cli.rules import read_constraints
+        from fieldcraft.cli.rules import read_beam, read_constraints
 
-        return {"states": self.states, "constraints": read_constraints(self.constraints)}
+        beam = read_beam(self.beam)
+        return {"states": self.states, "constraints": read_constraints(self.constraints), "beam": beam}
 
 
 @dataclass
