@@ -32,9 +32,9 @@ NEAR = "".join(f"near({name}, word)\n" for name in FILES)
 SIDES = "first(word)\nlast(word)\nbefore(word)\nafter(word)\nsegment.lower\n"
 TAGS = "before(pos)\nafter(pos)\nsegment.text(pos)\n"
 VARIANTS = {
-    "whole + near + tags": WHOLE + NEAR + TAGS,
-    "whole + near": WHOLE + NEAR,
+    "whole + near + sides": WHOLE + NEAR + SIDES,
     "whole + near + tags + sides": WHOLE + NEAR + TAGS + SIDES,
+    "whole + near": WHOLE + NEAR,
 }
 FEW = "columns word pos\nedge\nfirst\nlast\nword[-1..1]\npos[-2..2]\npos[-1] & pos\npos & pos[1]\n"
 LEARNING: dict[str, dict[str, Any]] = {
