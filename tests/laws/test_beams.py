@@ -53,7 +53,8 @@ def test_sums_bounds_and_best_paths(beam: Any, name: str, *, per_token: bool) ->
     for i, (node, step) in enumerate(parts):
         within = oracle.layers(node, step, states, mass)
         if not all(within):  # the beam has no path left, and everything is summed
-            assert log_z[i] == pytest.approx(free[i], rel=1e-12) and lost[i] == 0
+            assert log_z[i] == pytest.approx(free[i], rel=1e-12)
+            assert lost[i] == 0
             continue
         assert log_z[i] == pytest.approx(oracle.partition(node, step, within), rel=1e-12, abs=1e-12)
         assert lost[i] == pytest.approx(oracle.bound(node, step, within), rel=1e-9, abs=1e-15)
@@ -65,7 +66,8 @@ def test_sums_bounds_and_best_paths(beam: Any, name: str, *, per_token: bool) ->
     if beam is None or (isinstance(beam, int) and beam >= S):
         np.testing.assert_allclose(log_z, free, rtol=1e-12)
         np.testing.assert_array_equal(best, line.argmax(potentials)[0])
-        assert not lost.any() and searched.finds_best
+        assert not lost.any()
+        assert searched.finds_best
     else:
         assert not searched.finds_best
 
@@ -76,7 +78,8 @@ def test_a_beam_without_a_way_on_sums_and_searches_everything() -> None:
     line = LinearChain(space, beam=1)
     potentials = line.potentials([[5.0, 0.0], [0.0, 1.0]], np.zeros(2), [0, 2])
     log_z, lost = line.beam_partition(potentials)
-    assert log_z[0] == pytest.approx(np.log(1 + np.e)) and lost[0] == 0
+    assert log_z[0] == pytest.approx(np.log(1 + np.e))
+    assert lost[0] == 0
     assert line.argmax(potentials)[0].tolist() == [1, 1]
 
 
@@ -87,7 +90,7 @@ Y = [["abcd"[(i + t * i) % 4] for t in range(len(row))] for i, row in enumerate(
 @pytest.mark.parametrize("edge_prefix", [None, "e="], ids=["shared", "observed"])
 @pytest.mark.parametrize("beam", [1, 2, 0.9, 4, None])
 def test_training(beam: Any, edge_prefix: str | None) -> None:
-    """Value by enumeration, with the gold states kept; gradient by differences; all states: the exact loss."""
+    """Value by enumeration, with the gold states kept; gradient by differences; all states: exact."""
     line, encoder = LinearChain(SPACES["labels"], beam=beam), make_encoder(None, edge_prefix=edge_prefix)
     encoded = encoder.encode(X, grow=True)
     gold = encode_labels(Y, list("abcd"), encoded.offsets)
@@ -119,6 +122,7 @@ def test_training(beam: Any, edge_prefix: str | None) -> None:
         scores: Any = node[a:b].tolist(), lambda t, x, y, own=rows[a:b]: float(own[t, x, y])
         within = oracle.layers(*scores, *line.beam, always=[[y] for y in gold[a:b]])
         wanted = oracle.partition(*scores, within) - oracle.score(gold[a:b].tolist(), *scores)
-        assert losses[i] == pytest.approx(wanted, rel=1e-10, abs=1e-10) and losses[i] >= -1e-12
+        assert losses[i] == pytest.approx(wanted, rel=1e-10, abs=1e-10)
+        assert losses[i] >= -1e-12
         lost.append(oracle.bound(*scores, within))
     assert problem.lost_mass == pytest.approx(np.mean(lost), rel=1e-9)

@@ -45,9 +45,7 @@ def layers(
     for t in range(len(node)):
         numbers = []
         for s in range(S):
-            prefixes = [
-                math.exp(score((*path, s), node, step)) for path in itertools.product(*found)
-            ]
+            prefixes = [math.exp(score((*path, s), node, step)) for path in itertools.product(*found)]
             numbers.append(max(prefixes) if best else math.fsum(prefixes))
         last = t == len(node) - 1 and best  # the best of the last position needs no beam
         found.append(list(range(S)) if last else kept(numbers, states, mass, always[t] if always else ()))

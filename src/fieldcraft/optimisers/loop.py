@@ -30,7 +30,7 @@ class Record:
     ``gap`` bounds how far the objective is from its minimum, if known; ``weight_norm`` is the length of the
     weights (None in the log of a model whose file is older than the field). ``exact`` is False where the
     objective is an estimate: the losses as a pass met them, while the weights changed. ``lost_mass``, with a
-    beam, is an upper bound on the share of the labellings' probability that it dropped, a mean over sequences.
+    beam, is an upper bound on the share of the probability that it dropped, as a mean over sequences.
     """
 
     iteration: int
@@ -291,15 +291,15 @@ class Loop:
 
 def _record_of(row: list[float]) -> Record:
     """A record from a snapshot, where not-a-number stands for None."""
-    lost = row[10] if len(row) > 10 and not math.isnan(row[10]) else None  # older snapshots have no such number
+    lost = (
+        row[10] if len(row) > 10 and not math.isnan(row[10]) else None
+    )  # older snapshots have no such number
     iteration, objective, norm, seconds, evaluations, *optional, exact = row[:10]
     held_out, active, *others = (None if math.isnan(value) else value for value in optional)
     left = None if active is None else int(active)
     gap, length = others
-    return Record(
-        *(int(iteration), objective, norm, seconds, int(evaluations)),
-        *(held_out, left, gap, length, bool(exact), lost),
-    )
+    known = int(iteration), objective, norm, seconds, int(evaluations)
+    return Record(*known, held_out, left, gap, length, bool(exact), lost)
 
 
 class Interrupts:

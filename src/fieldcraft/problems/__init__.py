@@ -71,7 +71,7 @@ def build(
     builders = offers(structure, fused=fused)
     if needs not in builders and structure.finds_best is False:
         raise InputError(
-            "training with a beam needs an optimiser of gradients, such as 'lbfgs' or 'owlqn'; use one, or leave "
+            "training with a beam needs an optimiser of gradients, such as 'lbfgs'; use one, or leave "
             "out beam= and set it when training is over"
         )
     if needs not in builders:

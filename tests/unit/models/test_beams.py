@@ -31,13 +31,16 @@ def test_a_beam_of_all_states_is_no_beam() -> None:
 def test_log_decodings_and_file(beam: Any, tmp_path: Path) -> None:
     lines: list[str] = []
     crf = fc.ChainCRF(optimiser=BRIEF, beam=beam).fit(X, Y, callbacks=[lambda r: lines.extend(r.details())])
-    assert all(0 <= record.lost_mass <= 1 for record in crf.training_log_) and len(lines) == crf.n_iter_
+    assert all(0 <= record.lost_mass <= 1 for record in crf.training_log_)
+    assert len(lines) == crf.n_iter_
     decodings = crf.decode(X)
-    assert not any(d.optimal for d in decodings) and np.isnan(decodings[0].gap)
+    assert not any(d.optimal for d in decodings)
+    assert np.isnan(decodings[0].gap)
     best = fc.ChainCRF(optimiser=BRIEF)
     best.__dict__.update({**vars(crf), "beam": None})
     for d, free in zip(decodings, best.decode(X)):
-        assert d.value <= free.value + 1e-12 and free.optimal
+        assert d.value <= free.value + 1e-12
+        assert free.optimal
     np.testing.assert_allclose(crf.log_partition(X), best.log_partition(X), rtol=1e-12)  # of all states
     crf.save(tmp_path / "beam.fc")
     loaded = fc.load(tmp_path / "beam.fc")
@@ -87,7 +90,9 @@ def test_what_cannot_have_a_beam_says_so() -> None:
 
 
 def test_the_option_of_the_shell() -> None:
-    assert read_beam(None) is None and read_beam("20") == 20 and read_beam("0.999") == 0.999
+    assert read_beam(None) is None
+    assert read_beam("20") == 20
+    assert read_beam("0.999") == 0.999
     for text in ("0", "1.0", "many"):
         with pytest.raises(fc.errors.InputError, match="--beam"):
             read_beam(text)
