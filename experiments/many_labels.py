@@ -9,8 +9,8 @@ those that training lacks count as errors. Features: TEMPLATES. Label pairs do n
 CRFsuite's cannot (and with 472 labels each position would have 222,784 scores of its own).
 
 exact   seconds of an evaluation of the loss, wall and processor; CRFsuite's on the first --peer tokens (all
-        would take it hours) beside ours on the same tokens, in turn; then all tokens: memory, accuracy, and the
-        same with the label pairs of the training data only (states="labels+observed")
+        would take it hours) beside ours on the same tokens, in turn; then all tokens: memory, accuracy, and
+        the same with the label pairs of the training data only (states="labels+observed")
 beam    chains trained with beams: the exact loss that they end with, the mass that they lost, accuracy with
         the beam and without; and the exact chain searched with beams
 codes   random codes: seconds and accuracy of the three decodings beside the exact chain, and a figure
