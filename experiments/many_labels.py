@@ -8,9 +8,9 @@
 those that training lacks count as errors. Features: TEMPLATES. Label pairs do not look at the input, since
 CRFsuite's cannot (and with 472 labels each position would have 222,784 scores of its own).
 
-exact   seconds of an iteration of L-BFGS, wall and processor; CRFsuite's on the first --peer tokens (all would
-        take it hours) beside ours on the same tokens, in turn; then all tokens: memory, accuracy, and the
-        same with the label pairs of the training data only (states="labels+observed")
+exact   seconds of an evaluation of the loss, wall and processor; CRFsuite's on the first --peer tokens (all
+        would take it hours) beside ours on the same tokens, in turn; then all tokens: memory, accuracy, and
+        the same with the label pairs of the training data only (states="labels+observed")
 beam    chains trained with beams: the exact loss that they end with, the mass that they lost, accuracy with
         the beam and without; and the exact chain searched with beams
 codes   random codes: seconds and accuracy of the three decodings beside the exact chain, and a figure
@@ -233,8 +233,17 @@ def crfsuite(part: Sentences, test: Sentences, iterations: int) -> tuple[float, 
 def beam(corpus: Brown, options: argparse.Namespace, report: Any) -> None:
     """What beams cost and lose."""
     table = report(
-        ["trained with beam", "searched with", "training, processor s", "an evaluation, s", "iterations"]
-        + ["lost mass", "exact loss per token", "test accuracy", "search, us per token"]
+        [
+            "trained with beam",
+            "searched with",
+            "training, processor s",
+            "an evaluation, s",
+            "iterations",
+            "lost mass",
+            "exact loss per token",
+            "test accuracy",
+            "search, us per token",
+        ]
     )
     size, test = sum(len(words) for words, _ in corpus.train), sum(len(words) for words, _ in corpus.test)
     for width in (None, 20, 50, 0.999):
@@ -318,9 +327,15 @@ def main(arguments: list[str] | None = None) -> None:
         return
     corpus = read(options.data, options.tokens)
     given = {k: v for k, v in vars(options).items() if v not in (None, parser.get_default(k)) and k != "task"}
-    shown = " ".join(f"--{k} {_arguments(v)}" for k, v in given.items() if k not in ("data", "output", "chain"))
+    shown = " ".join(
+        f"--{k} {_arguments(v)}" for k, v in given.items() if k not in ("data", "output", "chain")
+    )
     size = sum(len(words) for words, _ in corpus.train)
-    lines = [f"`python -m experiments.many_labels {options.task} {shown}`", "", f"{size:,} tokens to train on."]
+    lines = [
+        f"`python -m experiments.many_labels {options.task} {shown}`",
+        "",
+        f"{size:,} tokens to train on.",
+    ]
     TASKS[options.task](corpus, options, lambda head: Report(options.task, head, lines, options.output, name))
 
 

@@ -3,7 +3,7 @@
     python -m experiments.segments [chunks] [entities] [training] [--iterations N] [--seconds S]
 
 chunks     CoNLL-2000. The chain has the template set "a2"; SegmentCRF the same and lengths.
-entities   CoNLL-2003 in IOB2. The chain has "entities-gazetteers", whose lists match words exactly; SegmentCRF
+entities   CoNLL-2003 in IOB2. The chain has "entities-gazetteers", whose lists match exactly; SegmentCRF
            the same and, for whole segments, one of the sets of templates in VARIANTS: F on test set A chooses
            among them, and on test set B the chosen one alone is compared with the chain.
 training   CoNLL-2000 with few templates (tokens, tags and their neighbours): both models by likelihood,
@@ -32,9 +32,9 @@ NEAR = "".join(f"near({name}, word)\n" for name in FILES)
 SIDES = "first(word)\nlast(word)\nbefore(word)\nafter(word)\nsegment.lower\n"
 TAGS = "before(pos)\nafter(pos)\nsegment.text(pos)\n"
 VARIANTS = {
-    "whole + near + tags": WHOLE + NEAR + TAGS,
-    "whole + near": WHOLE + NEAR,
+    "whole + near + sides": WHOLE + NEAR + SIDES,
     "whole + near + tags + sides": WHOLE + NEAR + TAGS + SIDES,
+    "whole + near": WHOLE + NEAR,
 }
 FEW = "columns word pos\nedge\nfirst\nlast\nword[-1..1]\npos[-2..2]\npos[-1] & pos\npos & pos[1]\n"
 LEARNING: dict[str, dict[str, Any]] = {
@@ -109,7 +109,9 @@ def chunks(options: argparse.Namespace) -> list[str]:
 
 def entities(options: argparse.Namespace) -> list[str]:
     """Choose templates on test set A; compare the chosen ones with the chain on test set B."""
-    train, testa = (entities_of(options.data, name, options.sentences) for name in ("eng.train.gz", "eng.testa"))
+    train, testa = (
+        entities_of(options.data, name, options.sentences) for name in ("eng.train.gz", "eng.testa")
+    )
     lists = gazetteers(options.data)
     shared = {"templates": "entities-gazetteers", "gazetteers": lists, **learning(options)}
     begun, rows = time.monotonic(), []
@@ -117,7 +119,11 @@ def entities(options: argparse.Namespace) -> list[str]:
     for name, templates in {"chain": None, **VARIANTS}.items():
         if len(tried) > 1 and time.monotonic() - begun > (options.seconds or float("inf")):
             break
-        model = fc.ChainCRF(**shared) if templates is None else fc.SegmentCRF(segment_templates=templates, **shared)
+        model = (
+            fc.ChainCRF(**shared)
+            if templates is None
+            else fc.SegmentCRF(segment_templates=templates, **shared)
+        )
         done = trained(name, model, train)
         tried[name] = done.model, labels_and_f(done.model, testa)[1]
         rows.append([*done.row, tried[name][1]])
@@ -168,7 +174,12 @@ def main(arguments: list[str] | None = None) -> None:
         lines = TASKS[task](options)
         how = f"--iterations {options.iterations} --variance {options.variance:g}"
         how += "" if options.sentences is None else f" --sentences {options.sentences}"
-        head = [f"# Segments against the chain: {task}", "", f"`python -m experiments.segments {task} {how}`", ""]
+        head = [
+            f"# Segments against the chain: {task}",
+            "",
+            f"`python -m experiments.segments {task} {how}`",
+            "",
+        ]
         report = "\n".join([*head, *lines, ""])
         print(report)
         (options.output / f"segments-{task}.md").write_text(report, encoding="utf-8")

@@ -48,8 +48,8 @@ StateGraph::StateGraph(std::vector<int32_t> sources, std::vector<int32_t> target
   }
   for (int64_t j = 0; j < e; ++j) {
     const int32_t x = source[in_edge[j]], y = target[in_edge[j]];
-    const bool follows = j > 0 && reversed.back().source == y &&
-                         reversed.back().target + reversed.back().n == x;
+    const bool follows =
+        j > 0 && reversed.back().source == y && reversed.back().target + reversed.back().n == x;
     if (follows)
       ++reversed.back().n;
     else

@@ -31,7 +31,7 @@ struct StateEdges {
   void prepare_bounds(const StateGraph& graph);
 
   std::vector<double> scores;
-  Buffer matrix;  // [E], padded
+  Buffer matrix;             // [E], padded
   Buffer incoming, highest;  // [E] the same in the order of in_edge; [S] the largest that leads to a state
   double shift = 0, spread = 0;
 };

@@ -232,7 +232,8 @@ void bind_states(nb::module_& m) {
   nb::class_<StatePotentials>(m, "StatePotentials");
   nb::class_<BoundStates>(m, "StateProblem")
       .def("evaluate", &py_evaluate, "weights"_a, "gradient"_a, "per_sequence"_a.none())
-      .def("lost_mass", [](const BoundStates& bound) { return give(std::vector(bound.problem.lost_mass())); });
+      .def("lost_mass",
+           [](const BoundStates& bound) { return give(std::vector(bound.problem.lost_mass())); });
   m.def("state_problem", &make_problem, "graph"_a, "columns"_a, "tokens"_a, "tuples"_a, "n_tuples"_a,
         "allowed"_a, "sequence_weights"_a.none(), "determined"_a, "beam_states"_a, "beam_mass"_a, "n_jobs"_a,
         nb::keep_alive<0, 1>());

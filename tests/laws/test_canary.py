@@ -63,6 +63,7 @@ CANARIES = {
     "STATES_KBEST": SPARSE,
     "STATES_LABELLING": SPARSE,
     "STATES_SAMPLE": SPARSE,
+    "BEAM_BOUND": [LAWS + "test_beams.py"],
     "DIRECTION": [TRAINING + "test_history.py"],
     "DUAL": DUALS,
     "APPLY": DUALS,

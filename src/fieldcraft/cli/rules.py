@@ -1,4 +1,4 @@
-"""Files of constraints, and predictions that obey them."""
+"""What bounds predictions: files of constraints, and beams."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from fieldcraft.errors import InputError
 from fieldcraft.structures.answers import Decoding
+from fieldcraft.structures.beams import resolve_beam
 from fieldcraft.structures.constraints import Constraint, parse_constraints
 
 
@@ -24,6 +25,20 @@ def read_constraints(path: str | None) -> list[Constraint] | None:
     if not found:
         raise InputError(f"{path} has no constraint; write one a line, e.g. at_most 1 city")
     return found
+
+
+def read_beam(text: str | None) -> int | float | None:
+    """The beam that an option names: a number of states, or a mass."""
+    if text is None:
+        return None
+    try:
+        beam: int | float = int(text) if text.isdecimal() else float(text)
+        resolve_beam(beam)
+    except ValueError:
+        raise InputError(
+            f"--beam {text}: write a number of states (20), or a mass between 0 and 1 (0.999)"
+        ) from None
+    return beam
 
 
 class Lapses:

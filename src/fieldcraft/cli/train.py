@@ -16,6 +16,7 @@ EXAMPLES = [
     "fieldcraft train train.conll --templates c0 --states ngrams:2+observed -o second.fc",
     "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
     "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
+    "fieldcraft train train.conll --templates c0 --beam 0.999 -o beam.fc",
 ]
 in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
 in_stopping, in_file = panel("When it stops"), panel("The model file")
@@ -111,11 +112,21 @@ class Chains:
         ),
     ] = None
 
+    beam: Annotated[
+        str | None,
+        in_looks(
+            metavar="N",
+            help="For hundreds of labels: look at N states of a position only, or at those with a share of "
+            "their sums (0.999).",
+        ),
+    ] = None
+
     def settings(self) -> dict[str, Any]:
         """The parameters of ChainCRF."""
-        from fieldcraft.cli.rules import read_constraints
+        from fieldcraft.cli.rules import read_beam, read_constraints
 
-        return {"states": self.states, "constraints": read_constraints(self.constraints)}
+        beam = read_beam(self.beam)
+        return {"states": self.states, "constraints": read_constraints(self.constraints), "beam": beam}
 
 
 @dataclass

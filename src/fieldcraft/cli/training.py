@@ -17,6 +17,7 @@ from fieldcraft.pools.coded import CodedCRF
 from fieldcraft.priors import PRIORS, Prior, resolve_prior
 from fieldcraft.structures.state_text import parse_states
 
+CHAINS = {"states": "labels", "constraints": None, "beam": None}  # what chains alone take, with defaults
 STRUCTURES: dict[str, type[SequenceModel]] = {"chain": ChainCRF, "segments": SegmentCRF}
 
 
@@ -49,10 +50,10 @@ def make_model(
 
 def _without_chains(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings without those of chains; InputError if some of these were asked for."""
-    for name, absent in (("states", "labels"), ("constraints", None)):
+    for name, absent in CHAINS.items():
         if settings.get(name, absent) != absent:
             raise InputError(f"--{name} is for chains; leave out --structure segments and --codes")
-    return {name: value for name, value in settings.items() if name not in ("states", "constraints")}
+    return {name: value for name, value in settings.items() if name not in CHAINS}
 
 
 def _structure_settings(structures: Structures) -> dict[str, Any]:

@@ -73,6 +73,8 @@ class DistributedTraining(Training):
         quiet = replace(settings, verbose=settings.verbose and ranks.rank == 0)
         with ranks.agreed():
             super().__init__(quiet, structure_for, known)
+            if settings.beam is not None:
+                raise InputError(f"beam={settings.beam!r} cannot be trained on several ranks; leave it out")
             if self.rules.likely is not None:
                 raise InputError(
                     f"features={settings.features!r} cannot be trained on several ranks; use 'supported' or "

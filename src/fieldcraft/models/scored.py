@@ -121,7 +121,9 @@ class Scored:
         """Labels with their log-probability, one Decoding per sequence; not ``optimal`` with a beam."""
         of = self._predictor
         structure = of.structure
-        exact = of.decoding == "viterbi" and of.voters is None and structure.one_to_one and structure.finds_best
+        exact = (
+            of.decoding == "viterbi" and of.voters is None and structure.one_to_one and structure.finds_best
+        )
         gap = 0.0 if exact else float("nan")
 
         def decodings(block: Block) -> list[Decoding]:

@@ -30,7 +30,7 @@ class Record:
     ``gap`` bounds how far the objective is from its minimum, if known; ``weight_norm`` is the length of the
     weights (None in the log of a model whose file is older than the field). ``exact`` is False where the
     objective is an estimate: the losses as a pass met them, while the weights changed. ``lost_mass``, with a
-    beam, is an upper bound on the share of the labellings' probability that it dropped, a mean over sequences.
+    beam, is an upper bound on the share of the probability that it dropped, as a mean over sequences.
     ``unconverged`` counts the graphs whose inference did not converge in this iteration (None for structures
     that are exact).
     """
@@ -298,7 +298,8 @@ def _record_of(row: list[float]) -> Record:
     """A record from a snapshot, where not-a-number stands for None."""
     iteration, objective, norm, seconds, evaluations, *optional = row
     others = [None if math.isnan(value) else value for value in optional]
-    held_out, active, gap, length, exact, lost, unconverged = (*others, None, None)[:7]  # older ones lack the last
+    # older snapshots have neither of the last two numbers
+    held_out, active, gap, length, exact, lost, unconverged = (*others, None, None)[:7]
     left, failed = (None if count is None else int(count) for count in (active, unconverged))
     start = int(iteration), objective, norm, seconds, int(evaluations)
     return Record(*start, held_out, left, gap, length, bool(exact), lost, failed)

@@ -69,6 +69,11 @@ def build(
         asks for (``Optimiser.requests``)
     """
     builders = offers(structure, fused=fused)
+    if needs not in builders and structure.finds_best is False:
+        raise InputError(
+            "training with a beam needs an optimiser of gradients, such as 'lbfgs'; use one, or leave "
+            "out beam= and set it when training is over"
+        )
     if needs not in builders:
         raise InputError(
             f"the structure {structure.name} offers no {needs} problem, only {', '.join(builders)}; "

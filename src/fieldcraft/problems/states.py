@@ -37,7 +37,9 @@ def state_gradient(structure: LinearChain, design: Design, prior: Prior, **optio
     fused = native and structure.is_native
     if structure.beam != ALL and not fused:
         what = "states whose edge weights belong to pairs of labels" if native else "the likelihood"
-        raise InputError(f"training with a beam is for {what}; leave out beam=, and set it when training is over")
+        raise InputError(
+            f"training with a beam is for {what}; leave out beam=, and set it when training is over"
+        )
     kind = StateProblem if fused else ComposedProblem
     return kind(structure, design, prior, **options)
 
