@@ -74,11 +74,13 @@ def search(task: str, data: Chunks, out: Path | None) -> None:
                 file.write(json.dumps(row) + "\n")
 
 
-def test(task: str, data: Chunks, chosen: Setting, spaces: list[str], out: Path | None) -> None:
+def test(
+    task: str, data: Chunks, chosen: Setting, spaces: list[str], out: Path | None, optimiser: str = "lbfgs"
+) -> None:
     """Train the chosen setting over each space and label the test set."""
     for name in spaces:
         setting = over(chosen, name)
-        found = train(data, setting, optimiser="lbfgs")
+        found = train(data, setting, optimiser=optimiser)
         f = span_f(data.y_test, found.predicted)
         print(
             f"{task} {setting}: F {f:.2f}; {found.space}; {found.weights:,} weights; "
@@ -167,6 +169,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("spaces", nargs="*", help="for test and timing")
     parser.add_argument("--out", type=Path, help="folder for what is found")
     parser.add_argument("--scheme", choices=["iob2", "iobes"], help="of the labels; default: as chosen")
+    parser.add_argument("--optimiser", default="lbfgs", help="of test; auto is quicker for first order")
     parser.add_argument("--sentences", type=int, help="of each part, to see that it runs")
     options = parser.parse_args(arguments)
     if options.command == "report":
@@ -178,8 +181,11 @@ def main(arguments: list[str] | None = None) -> None:
     if options.command == "search":
         search(options.what, data, options.out)
     else:
-        command = {"test": test, "timing": timing}[options.command]
-        command(options.what, data, chosen, options.spaces or ["first", "observed", "valid"], options.out)
+        given = (options.what, data, chosen, options.spaces or ["first", "observed", "valid"], options.out)
+        if options.command == "test":
+            test(*given, options.optimiser)
+        else:
+            timing(*given)
 
 
 if __name__ == "__main__":

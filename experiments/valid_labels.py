@@ -23,7 +23,7 @@ from typing import Any
 import fieldcraft as fc
 
 RESULTS = Path(__file__).parent / "results"
-VARIANCE = 100.0
+VARIANCE = 10.0
 PARTS = ("testa", "testb")
 WAYS = ("none", "decoding", "both")
 Labels = list[list[str]]

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "bind/answers.hpp"
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
 #include "bind/watched.hpp"
@@ -15,13 +16,6 @@
 
 namespace fieldcraft::bind {
 namespace {
-
-Numerics numerics_of(const std::string& name) {
-  if (name == "auto") return Numerics::automatic;
-  if (name == "scaled") return Numerics::scaled;
-  require(name == "log", "numerics must be auto, scaled or log, got ", name);
-  return Numerics::log;
-}
 
 // The largest finite absolute value of scores [n, width], which must be finite or -inf.
 double checked_scores(const double* scores, size_t n, size_t width, const char* what) {
@@ -116,14 +110,6 @@ ScoredPotentials* from_potentials(const Potentials& from, int n_jobs) {
   return watched([&](Watch& watch) { return new ScoredPotentials(from, n_jobs, watch); });
 }
 
-// The array [N] that query(watch, out) fills.
-template <class Query>
-nb::object per_sequence(const Potentials& from, const Query& query) {
-  std::vector<double> out(from.n_sequences());
-  watched([&](Watch& watch) { query(watch, out.data()); });
-  return give(std::move(out));
-}
-
 // The array [tokens, S] that query(watch, out) fills.
 template <class Query>
 nb::object per_state(const Potentials& from, const Query& query) {
@@ -141,18 +127,11 @@ nb::object py_log_partition(const Potentials& from, const std::string& numerics,
 
 nb::tuple py_marginals(const Potentials& from, const std::string& numerics, const std::string& edge,
                        int n_jobs) {
-  const size_t S = from.S(), tokens = from.n_tokens();
-  const EdgeOutput output = edge == "rows"     ? EdgeOutput::rows
-                            : edge == "totals" ? EdgeOutput::totals
-                                               : EdgeOutput::none;
-  const size_t rows = output == EdgeOutput::rows ? tokens : output == EdgeOutput::totals ? 1 : 0;
-  std::vector<double> node(tokens * S), pairs(rows * S * S, 0.0), log_z(from.n_sequences());
   const Numerics how = numerics_of(numerics);
-  watched([&](Watch& watch) {
-    marginals(from, how, n_jobs, watch, output, node.data(), pairs.data(), log_z.data());
-  });
-  return nb::make_tuple(give(std::move(node), {tokens, S}), give(std::move(pairs), {rows, S * S}),
-                        give(std::move(log_z)));
+  return given_marginals(from, from.S(), static_cast<size_t>(from.S()) * from.S(), edge,
+                         [&](Watch& watch, EdgeOutput output, double* node, double* pairs, double* log_z) {
+                           marginals(from, how, n_jobs, watch, output, node, pairs, log_z);
+                         });
 }
 
 nb::object py_log_marginals(const Potentials& from, int n_jobs) {
@@ -169,10 +148,9 @@ nb::tuple py_covariance(const Potentials& from, In2<double> moved, int n_jobs) {
 }
 
 nb::tuple py_argmax(const Potentials& from, int n_jobs) {
-  std::vector<int32_t> states(from.n_tokens());
-  std::vector<double> scores(from.n_sequences());
-  watched([&](Watch& watch) { argmax(from, n_jobs, watch, states.data(), scores.data()); });
-  return give_all(std::move(states), std::move(scores));
+  return given_argmax(from, [&](Watch& watch, int32_t* states, double* scores) {
+    argmax(from, n_jobs, watch, states, scores);
+  });
 }
 
 nb::object py_score(const Potentials& from, In1<int32_t> states, int n_jobs) {
@@ -186,42 +164,19 @@ nb::object py_entropy(const Potentials& from, int n_jobs) {
 }
 
 nb::list py_k_best(const Potentials& from, int k, int n_jobs) {
-  require(k >= 1, "k must be at least 1, got ", k);
-  std::vector<Ranked> all = watched([&](Watch& watch) { return k_best_of(from, k, n_jobs, watch); });
-  nb::list out;
-  for (int64_t i = 0; i < from.n_sequences(); ++i) {
-    const size_t n = all[i].scores.size(), T = from.length(i);
-    out.append(nb::make_tuple(give(std::move(all[i].states), {n, T}), give(std::move(all[i].scores))));
-  }
-  return out;
+  return given_ranked(from, k, [&](Watch& watch) { return k_best_of(from, k, n_jobs, watch); });
 }
 
 nb::list py_sample(const Potentials& from, int n, uint64_t seed, int64_t first, int n_jobs) {
-  require(n >= 0, "the number of samples must not be negative");
-  auto all = watched([&](Watch& watch) { return samples(from, n, seed, first, n_jobs, watch); });
-  nb::list out;
-  for (int64_t i = 0; i < from.n_sequences(); ++i)
-    out.append(give(std::move(all[i]), {static_cast<size_t>(n), static_cast<size_t>(from.length(i))}));
-  return out;
+  return given_samples(from, n, [&](Watch& watch) { return samples(from, n, seed, first, n_jobs, watch); });
 }
 
 nb::object py_windows(const Potentials& from, In1<int64_t> sequences, In1<int64_t> firsts, In1<int64_t> ptrs,
                       In2<uint8_t> allowed, int n_jobs) {
-  const std::vector<int64_t> sequence = checked_order(sequences, from.n_sequences(), "a window");
-  const std::vector<int64_t> first = vector_of(firsts), ptr = vector_of(ptrs);
-  const size_t n = sequence.size();
-  require(first.size() == n && ptr.size() == n + 1, "windows need one first position and one extent each");
-  check_offsets(ptr.data(), ptr.size(), static_cast<int64_t>(allowed.shape(0)), "window offsets");
-  require(allowed.shape(1) == static_cast<size_t>(from.S()), "allowed needs one column per state");
-  for (size_t r = 0; r < n; ++r) {
-    const int64_t length = from.length(sequence[r]), extent = ptr[r + 1] - ptr[r];
-    require(first[r] >= 0 && first[r] <= length && extent <= length - first[r], "window ", r,
-            " reaches beyond its sequence: ", extent, " positions from ", first[r], " on, of ", length);
-  }
-  const Windows windows{static_cast<int64_t>(n), sequence.data(), first.data(), ptr.data(), allowed.data()};
-  std::vector<double> probability(n);
-  watched([&](Watch& watch) { window_probabilities(from, windows, n_jobs, watch, probability.data()); });
-  return give(std::move(probability));
+  return given_windows(from, sequences, firsts, ptrs, allowed, from.S(), "state",
+                       [&](Watch& watch, const Windows& windows, double* out) {
+                         window_probabilities(from, windows, n_jobs, watch, out);
+                       });
 }
 
 nb::tuple py_likely(const Potentials& from, const Tokens& tokens, In1<uint8_t> on_edge, bool label_pairs,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "bind/answers.hpp"
 #include "bind/arrays.hpp"
 #include "bind/encoded.hpp"
 #include "bind/watched.hpp"
@@ -17,13 +18,6 @@ std::optional<Beam> beam_of(int64_t states, double mass) {
   require(states >= 0 && mass > 0 && mass <= 1, "a beam keeps at least one state, or a mass up to 1");
   if (states == 0 && mass == 1) return std::nullopt;
   return Beam{states, mass};
-}
-
-Numerics numerics_of(const std::string& name) {
-  if (name == "auto") return Numerics::automatic;
-  if (name == "scaled") return Numerics::scaled;
-  require(name == "log", "numerics must be auto, scaled or log, got ", name);
-  return Numerics::log;
 }
 
 StateGraph* make_graph(In1<int32_t> sources, In1<int32_t> targets, In1<uint8_t> starts, In1<uint8_t> stops,
@@ -73,13 +67,6 @@ StatePotentials* from_base(const StateGraph& graph, const Potentials& base, In1<
   return made.release();
 }
 
-template <class Query>
-nb::object per_sequence(const StatePotentials& from, const Query& query) {
-  std::vector<double> out(from.n_sequences());
-  watched([&](Watch& watch) { query(watch, out.data()); });
-  return give(std::move(out));
-}
-
 nb::object py_log_partition(const StatePotentials& from, const std::string& numerics, int n_jobs) {
   const Numerics how = numerics_of(numerics);
   return per_sequence(
@@ -88,29 +75,19 @@ nb::object py_log_partition(const StatePotentials& from, const std::string& nume
 
 nb::tuple py_marginals(const StatePotentials& from, const std::string& numerics, const std::string& edge,
                        int n_jobs) {
-  const size_t S = from.graph.S(), E = from.graph.E(), tokens = from.n_tokens();
-  const EdgeOutput output = edge == "rows"     ? EdgeOutput::rows
-                            : edge == "totals" ? EdgeOutput::totals
-                                               : EdgeOutput::none;
-  const size_t rows = output == EdgeOutput::rows ? tokens : output == EdgeOutput::totals ? 1 : 0;
-  std::vector<double> node(tokens * S), pairs(rows * E, 0.0), log_z(from.n_sequences());
   const Numerics how = numerics_of(numerics);
-  watched([&](Watch& watch) {
-    state_marginals(from, how, n_jobs, watch, output, node.data(), pairs.data(), log_z.data());
-  });
-  return nb::make_tuple(give(std::move(node), {tokens, S}), give(std::move(pairs), {rows, E}),
-                        give(std::move(log_z)));
+  return given_marginals(from, from.graph.S(), from.graph.E(), edge,
+                         [&](Watch& watch, EdgeOutput output, double* node, double* pairs, double* log_z) {
+                           state_marginals(from, how, n_jobs, watch, output, node, pairs, log_z);
+                         });
 }
 
 nb::tuple py_argmax(const StatePotentials& from, int n_jobs, bool may_fail, int64_t beam_states,
                     double beam_mass) {
   const std::optional<Beam> beam = beam_of(beam_states, beam_mass);
-  std::vector<int32_t> states(from.n_tokens());
-  std::vector<double> scores(from.n_sequences());
-  watched([&](Watch& watch) {
-    state_argmax(from, beam ? &*beam : nullptr, n_jobs, watch, may_fail, states.data(), scores.data());
+  return given_argmax(from, [&](Watch& watch, int32_t* states, double* scores) {
+    state_argmax(from, beam ? &*beam : nullptr, n_jobs, watch, may_fail, states, scores);
   });
-  return give_all(std::move(states), std::move(scores));
 }
 
 nb::tuple py_beam_partition(StatePotentials& from, int64_t states, double mass, int n_jobs) {
@@ -134,42 +111,20 @@ nb::object py_entropy(const StatePotentials& from, int n_jobs) {
 }
 
 nb::list py_k_best(const StatePotentials& from, int k, int n_jobs) {
-  require(k >= 1, "k must be at least 1, got ", k);
-  std::vector<Ranked> all = watched([&](Watch& watch) { return state_k_best(from, k, n_jobs, watch); });
-  nb::list out;
-  for (int64_t i = 0; i < from.n_sequences(); ++i) {
-    const size_t n = all[i].scores.size(), T = from.length(i);
-    out.append(nb::make_tuple(give(std::move(all[i].states), {n, T}), give(std::move(all[i].scores))));
-  }
-  return out;
+  return given_ranked(from, k, [&](Watch& watch) { return state_k_best(from, k, n_jobs, watch); });
 }
 
 nb::list py_sample(const StatePotentials& from, int n, uint64_t seed, int64_t first, int n_jobs) {
-  require(n >= 0, "the number of samples must not be negative");
-  auto all = watched([&](Watch& watch) { return state_samples(from, n, seed, first, n_jobs, watch); });
-  nb::list out;
-  for (int64_t i = 0; i < from.n_sequences(); ++i)
-    out.append(give(std::move(all[i]), {static_cast<size_t>(n), static_cast<size_t>(from.length(i))}));
-  return out;
+  return given_samples(from, n,
+                       [&](Watch& watch) { return state_samples(from, n, seed, first, n_jobs, watch); });
 }
 
 nb::object py_windows(const StatePotentials& from, In1<int64_t> sequences, In1<int64_t> firsts,
                       In1<int64_t> ptrs, In2<uint8_t> allowed, int n_jobs) {
-  const std::vector<int64_t> sequence = checked_order(sequences, from.n_sequences(), "a window");
-  const std::vector<int64_t> first = vector_of(firsts), ptr = vector_of(ptrs);
-  const size_t n = sequence.size();
-  require(first.size() == n && ptr.size() == n + 1, "windows need one first position and one extent each");
-  check_offsets(ptr.data(), ptr.size(), static_cast<int64_t>(allowed.shape(0)), "window offsets");
-  require(allowed.shape(1) == static_cast<size_t>(from.graph.n_labels), "allowed needs one column per label");
-  for (size_t r = 0; r < n; ++r) {
-    const int64_t length = from.length(sequence[r]), extent = ptr[r + 1] - ptr[r];
-    require(first[r] >= 0 && first[r] <= length && extent <= length - first[r], "window ", r,
-            " reaches beyond its sequence: ", extent, " positions from ", first[r], " on, of ", length);
-  }
-  const Windows windows{static_cast<int64_t>(n), sequence.data(), first.data(), ptr.data(), allowed.data()};
-  std::vector<double> probability(n);
-  watched([&](Watch& watch) { state_windows(from, windows, n_jobs, watch, probability.data()); });
-  return give(std::move(probability));
+  return given_windows(from, sequences, firsts, ptrs, allowed, from.graph.n_labels, "label",
+                       [&](Watch& watch, const Windows& windows, double* out) {
+                         state_windows(from, windows, n_jobs, watch, out);
+                       });
 }
 
 nb::tuple py_trace(const StateGraph& graph, In1<int64_t> offsets, In2<uint8_t> allowed) {
