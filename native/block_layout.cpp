@@ -16,7 +16,10 @@ namespace {
 // threads end together: these parts of the group. If there were 16 blocks of each size, they would be as
 // large as wanted; but none is larger than suits a cache, or smaller than is worth a task.
 constexpr double kParts[] = {0.62, 0.28, 0.10};
-constexpr int64_t kBlocksPerPart = 16, kMostGroups = 8;
+constexpr int64_t kBlocksPerPart = 16;
+// Threads that add up in one group wait for one another: the less, the more labels there are, since a chain
+// takes their square; and the wider are the copies that each group has.
+constexpr int64_t kFewestGroups = 2, kMostGroups = 8, kGroupLabels = 192;
 constexpr int64_t kBlockBytes = 2 << 20, kLeastTokens = 512, kMostTokens = 32768;
 constexpr int64_t kPairBytes = 64 << 20;  // of all blocks' sums of label pairs
 
@@ -74,7 +77,8 @@ void BlockLayout::cut() {
   const int64_t most = std::clamp<int64_t>(kBlockBytes / (8 * P), kLeastTokens, kMostTokens);
   const int64_t fewest = total / std::max<int64_t>(kBlocksPerPart, kPairBytes / (8 * S * P)) + 1;
   const EdgeEntries& edges = field_.edges();
-  const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, kMostGroups);
+  const int64_t wanted_groups = std::clamp(kGroupLabels / P, kFewestGroups, kMostGroups);
+  const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, wanted_groups);
   n_groups_ = static_cast<uint32_t>(n_groups);
   const auto size_at = [&](double done) {  // of the block that begins with this part of a group
     int part = 0;

@@ -91,7 +91,7 @@ class FieldLayout {
         gradient[f] = total(static_cast<int>(k / S_), static_cast<int>(k % S_));
     for (const uint32_t f : absent_) gradient[f] = 0.0;
   }
-  // gradient[f] = sums - less[f] for some features, in their own order; without `less`, the sums.
+  // gradient[f] = sums - less[f - begin] for some features, in their own order; without `less`, the sums.
   void collect(size_t begin, size_t end, const double* sums, const double* less, double* gradient) const;
 
   size_t bytes() const;
