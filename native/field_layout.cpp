@@ -283,7 +283,7 @@ void FieldLayout::collect(size_t begin, size_t end, const double* sums, const do
   for (size_t f = begin; f < end; ++f) {
     if (f + kAhead < end && slot_of_[f + kAhead] != kNone) __builtin_prefetch(sums + slot_of_[f + kAhead]);
     const double total = slot_of_[f] == kNone ? gradient[f] : sums[slot_of_[f]];
-    gradient[f] = total - (less ? less[f] : 0.0);
+    gradient[f] = total - (less ? less[f - begin] : 0.0);
   }
 }
 

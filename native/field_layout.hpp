@@ -60,7 +60,7 @@ class FieldLayout {
   size_t weights_size() const { return at_[first_edge()]; }  // the part that tokens are scored from
   size_t size() const { return at_.back(); }
   uint32_t scalars_at() const { return at_[first_[n_classes_]]; }
-  uint16_t label_at(uint32_t at) const { return labels_[at - scalars_at()]; }
+  uint16_t label_at(uint32_t at) const { return labels_[at - scalars_at()]; }  // until forget()
 
   // The column of an attribute: kNoColumn where it has none, or shares that of another one. Until forget().
   struct Place {
@@ -75,7 +75,7 @@ class FieldLayout {
   }
   const Place& place(int32_t attribute) const { return places_[attribute]; }
   void prefetch(int32_t attribute) const { __builtin_prefetch(&places_[attribute]); }
-  void forget() { RawVector<Place>().swap(places_); }
+  void forget() { RawVector<Place>().swap(places_), std::vector<uint16_t>().swap(labels_); }
 
   // Pieces of columns, for threads: their weights are put into the field, and their sums added up.
   size_t n_pieces() const { return pieces_.size() - 1; }
@@ -91,7 +91,7 @@ class FieldLayout {
         gradient[f] = total(static_cast<int>(k / S_), static_cast<int>(k % S_));
     for (const uint32_t f : absent_) gradient[f] = 0.0;
   }
-  // gradient[f] = sums - less[f] for some features, in their own order; without `less`, the sums.
+  // gradient[f] = sums - less[f - begin] for some features, in their own order; without `less`, the sums.
   void collect(size_t begin, size_t end, const double* sums, const double* less, double* gradient) const;
 
   size_t bytes() const;

@@ -55,15 +55,16 @@ struct ChainProblem::Sweep {
   double* per_sequence = nullptr;  // log Z, or weighted losses
   Buffer field, sums;
   std::optional<Edges> edges;
-  Buffer matrix, transposed, start;  // of the edges, as wide as the field's nodes
-  Buffer products;                   // [blocks, S, P] of chains in step
-  std::vector<PairSums> pairs;       // of blocks, for all others
+  Buffer matrix, transposed, start;            // of the edges, as wide as the field's nodes
+  Buffer products;                             // [blocks, S, P] of chains in step
+  std::vector<std::optional<PairSums>> pairs;  // of blocks, where there are others
   std::vector<std::unique_ptr<Lane>> lanes;
   Relay relay;  // of the blocks of a group, through the kinds of columns
 
   explicit Sweep(const BlockLayout& blocks)
       : field(blocks.field().weights_size()),
         sums(blocks.sums_size()),
+        pairs(blocks.blocks().size()),
         relay(blocks.n_groups(), static_cast<size_t>(blocks.n_kinds())) {
     const size_t S = static_cast<size_t>(blocks.field().S()), P = static_cast<size_t>(blocks.field().P());
     // A feature of label pairs may belong to an attribute that occurs at first tokens alone, or at none; all
@@ -72,7 +73,6 @@ struct ChainProblem::Sweep {
     matrix = Buffer(S * P), transposed = Buffer(S * P), start = Buffer::zeros(P);
     std::fill_n(start.data(), S, 1.0);
     if (in_step(blocks.field())) products = Buffer(blocks.blocks().size() * S * P);
-    for (size_t b = 0; b < blocks.blocks().size(); ++b) pairs.emplace_back(S * padded(S));
   }
   void set_pairs(const std::vector<double>& scores, int64_t S, int64_t P) {
     edges.emplace(scores.data(), S);
@@ -97,7 +97,11 @@ ChainProblem::ChainProblem(const FeatureColumns& features, int n_states, const E
       offsets_(tokens.offsets, tokens.offsets + tokens.n_sequences + 1) {
   if (sequence_weights != nullptr)
     sequence_weights_.assign(sequence_weights, sequence_weights + tokens.n_sequences);
-  if (uses.counts != nullptr) empirical_.assign(uses.counts, uses.counts + n_features()), counted_ = true;
+  counted_ = uses.counts != nullptr;
+  if (uses.by_sequence && counted_)
+    empirical_.assign(uses.counts, uses.counts + n_features());
+  else
+    counts_ = uses.counts;
   if (uses.by_sequence) {
     by_sequence_.emplace(features, n_states, tokens, n_threads);
     looks_at_edges_ = by_sequence_->needs_tokens();
@@ -120,7 +124,7 @@ void ChainProblem::prepare() {
   empirical_.assign(n_features(), 0.0);
   std::vector<double> unused(n_sequences());
   Watch unwatched(nullptr);
-  sweep(Mode::gold, std::vector<double>(n_features(), 0.0).data(), nullptr, empirical_.data(), unused.data(),
+  sweep(Mode::gold, std::vector<double>(n_features(), 0.0).data(), {}, empirical_.data(), unused.data(),
         unwatched);
   std::vector<int32_t>().swap(gold_), std::vector<int32_t>().swap(numbered_gold_);
 }
@@ -145,7 +149,7 @@ size_t ChainProblem::matrix_bytes(int64_t S) {
 void ChainProblem::use(Objective objective, const int32_t* gold) {
   objective_ = std::move(objective);
   gold_.assign(gold, gold + n_tokens());
-  fused_ = false, counted_ = true;
+  fused_ = false, counted_ = true, counts_ = nullptr;
   std::vector<double>().swap(empirical_);
   if (blocks_) number_labels();
 }
@@ -260,8 +264,8 @@ void ChainProblem::run_block(size_t index, Lane& lane) {
   Sweep& sweep = *sweep_;
   const Block& block = blocks_->blocks()[index];
   const int64_t P = blocks_->field().P();
-  lane.pairs = &sweep.pairs[index];
-  lane.pairs->clear();
+  std::optional<PairSums>& pairs = sweep.pairs[index];
+  if (pairs) pairs->clear();
   const bool narrow = in_step(blocks_->field());
   if (narrow) std::fill_n(sweep.products.data() + index * n_states() * P, n_states() * P, 0.0);
   std::fill_n(lane.entries.data(), block.n_entries, 0.0);
@@ -270,7 +274,11 @@ void ChainProblem::run_block(size_t index, Lane& lane) {
   const bool together = shared && narrow && sweep.edges->spread <= kWidestEdges && !sweep.edges->forbidden;
   const bool grouped = shared && !narrow && n_states() >= kGroupStates;
   for (size_t k = 0, done = 0; k < block.sequences.size(); k += done) {
-    done = together ? run_together(block, k, lane) : grouped ? run_grouped(block, k, lane) : 0;
+    done = together ? run_together(block, k, lane) : 0;
+    if (done > 0) continue;
+    if (!pairs) pairs.emplace(static_cast<size_t>(n_states()) * padded(n_states()));
+    lane.pairs = &*pairs;
+    done = grouped ? run_grouped(block, k, lane) : 0;
     for (; done == 0; ++done) run_one(block.sequences[k], lane);
   }
   for (int kind = 0; kind < blocks_->n_kinds(); ++kind) {
@@ -282,14 +290,19 @@ void ChainProblem::run_block(size_t index, Lane& lane) {
 
 // Writes the gradient, feature by feature, from the sums of the columns and from what it holds for label
 // pairs; adds the penalty. Returns <weights, less>.
-double ChainProblem::finish(const double* weights, const double* less, double* gradient, Quadratic* penalty) {
+double ChainProblem::finish(const double* weights, Less from, double* gradient, Quadratic* penalty) {
   constexpr size_t kPiece = 4096;
   const size_t n = static_cast<size_t>(n_features()), n_pieces = (n + kPiece - 1) / kPiece;
   std::vector<double> gold(n_pieces), quadratic(n_pieces);
   for_each_task(n_threads_, n_pieces, [&](size_t piece, int) {
     const size_t first = piece * kPiece, length = std::min(kPiece, n - first);
+    double counts[kPiece];
+    if (from.counts != nullptr) std::copy_n(from.counts + first, length, counts);
+    const double* const less = from.counts != nullptr    ? counts
+                               : from.numbers != nullptr ? from.numbers + first
+                                                         : nullptr;
     blocks_->field().collect(first, first + length, sweep_->sums.data(), less, gradient);
-    if (less != nullptr) gold[piece] = dot(weights + first, less + first, length, 1);
+    if (less != nullptr) gold[piece] = dot(weights + first, less, length, 1);
     if (penalty != nullptr)
       quadratic[piece] = gaussian(weights + first, penalty->mean.from(first), penalty->precision.from(first),
                                   length, 1, gradient + first);
@@ -300,9 +313,9 @@ double ChainProblem::finish(const double* weights, const double* less, double* g
   return total.total();
 }
 
-// One sweep over the corpus at `weights`; gradient [n_features] is less `less`, if that is not null. Returns
+// One sweep over the corpus at `weights`; gradient [n_features] is less `less`, if there is any. Returns
 // <weights, less>.
-double ChainProblem::sweep(Mode mode, const double* weights, const double* less, double* gradient,
+double ChainProblem::sweep(Mode mode, const double* weights, Less less, double* gradient,
                            double* per_sequence, Watch& watch, Quadratic* penalty) {
   Sweep& sweep = *sweep_;
   const FieldLayout& field = blocks_->field();
@@ -335,7 +348,7 @@ double ChainProblem::sweep(Mode mode, const double* weights, const double* less,
     double sum = 0;
     for (size_t b = 0; b < sweep.pairs.size(); ++b) {
       if (in_step(field)) sum += sweep.products[(b * S + x) * P + y] * sweep.matrix[x * P + y];
-      sum += sweep.pairs[b].total(static_cast<size_t>(x) * padded(S) + y, *sweep.edges);
+      if (sweep.pairs[b]) sum += sweep.pairs[b]->total(static_cast<size_t>(x) * padded(S) + y, *sweep.edges);
     }
     return sum;
   };
@@ -348,8 +361,9 @@ double ChainProblem::evaluate(const double* weights, double* gradient, double* p
   std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
   double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
   prepare();
-  const double gold = sweep(fused_ ? Mode::likelihood : Mode::loss, weights,
-                            fused_ ? empirical_.data() : nullptr, gradient, values, watch, penalty);
+  const Less less = !fused_ ? Less{} : counts_ != nullptr ? Less{nullptr, counts_} : Less{empirical_.data()};
+  const double gold =
+      sweep(fused_ ? Mode::likelihood : Mode::loss, weights, less, gradient, values, watch, penalty);
   return total(values, gold);
 }
 

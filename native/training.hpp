@@ -34,7 +34,8 @@ struct ProblemUses {
   bool by_sequence = true;  // stochastic and dual optimisers go from sequence to sequence
   bool keep_order = false;  // of labels: losses with a maximum find the first of several best labellings
   AttributeTokens* columns = nullptr;  // the tokens, transposed, if that is at hand; it may be moved from
-  const int32_t* counts = nullptr;     // [features] how often each occurs, where that is the empirical part
+  // [features] how often each occurs, where that is the empirical part. They must outlive the problem.
+  const int32_t* counts = nullptr;
 };
 
 // sum of precision (w - mean)^2 / 2
@@ -60,6 +61,7 @@ class ChainProblem {
   // Back to the likelihood, with counts [n_features] instead of those of the gold labelling.
   void expect(const double* counts) {
     fused_ = counted_ = true;
+    counts_ = nullptr;
     empirical_.assign(counts, counts + n_features());
   }
 
@@ -80,6 +82,7 @@ class ChainProblem {
   int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   const std::vector<double>& empirical() {
     prepare();
+    if (counts_ != nullptr) empirical_.assign(counts_, counts_ + n_features()), counts_ = nullptr;
     return empirical_;
   }
   const TrainingLayout& layout() const;  // throws unless made for it
@@ -101,13 +104,17 @@ class ChainProblem {
   struct Lane;
   struct Sweep;  // shared by the threads of an evaluation
   enum class Mode { likelihood, loss, gold };
+  struct Less {  // what is taken from a gradient; nothing, or one of them
+    const double* numbers = nullptr;
+    const int32_t* counts = nullptr;
+  };
 
   void make_blocks(AttributeTokens* columns);
   void number_labels();
   double total(const double* values, double gold) const;
-  double sweep(Mode mode, const double* weights, const double* less, double* gradient, double* per_sequence,
+  double sweep(Mode mode, const double* weights, Less less, double* gradient, double* per_sequence,
                Watch& watch, Quadratic* penalty = nullptr);
-  double finish(const double* weights, const double* less, double* gradient, Quadratic* penalty);
+  double finish(const double* weights, Less less, double* gradient, Quadratic* penalty);
   void run_block(size_t block, Lane& lane);
   size_t run_together(const Block& block, size_t first, Lane& lane);
   size_t run_grouped(const Block& block, size_t first, Lane& lane);
@@ -125,6 +132,7 @@ class ChainProblem {
   std::optional<TrainingLayout> by_sequence_;
   std::vector<double> sequence_weights_;  // empty: all 1
   std::vector<double> empirical_;
+  const int32_t* counts_ = nullptr;            // the same as whole numbers, instead
   Objective objective_, numbered_;             // as given; with the labels of the field
   std::vector<int32_t> gold_, numbered_gold_;  // of use()
   bool fused_ = true;                          // the likelihood, with the gold part in empirical_

@@ -79,9 +79,23 @@ double combine(const double* g, const std::vector<const float*>& xs, const std::
     const int m = static_cast<int>(at.size());
     FIELDCRAFT_DISPATCH(combine, g + first, at.data(), c.data(), m, length, out + first);
     out[first] = CANARY(DIRECTION, out[first]);
+    const double slope = FIELDCRAFT_DISPATCH(dot, g + first, out + first, length);
     if (trial != nullptr)
       for (size_t i = first; i < first + length; ++i) trial[i] = start[i] + out[i];
-    return FIELDCRAFT_DISPATCH(dot, g + first, out + first, length);
+    return slope;
+  });
+}
+
+double change_along(const double* g, const double* x, const double* old, size_t n, int n_threads) {
+  return ordered_sum(n, n_threads, [&](size_t first, size_t length) {
+    constexpr size_t kSums = 8;  // side by side, so that additions do not wait for one another
+    double sums[kSums] = {}, total = 0;
+    size_t i = first;
+    for (; i + kSums <= first + length; i += kSums)
+      for (size_t k = 0; k < kSums; ++k) sums[k] += g[i + k] * (x[i + k] - old[i + k]);
+    for (; i < first + length; ++i) total += g[i] * (x[i] - old[i]);
+    for (const double sum : sums) total += sum;
+    return total;
   });
 }
 

@@ -28,6 +28,9 @@ double dot(const double* x, const double* y, size_t n, int n_threads);
 // out = x + step * d
 void advance(const double* x, double step, const double* d, size_t n, int n_threads, double* out);
 
+// <g, x - old>
+double change_along(const double* g, const double* x, const double* old, size_t n, int n_threads);
+
 // out = x - old
 void difference(const double* x, const double* old, size_t n, int n_threads, float* out);
 
@@ -35,7 +38,8 @@ void difference(const double* x, const double* old, size_t n, int n_threads, flo
 std::vector<double> pair_products(const double* g, const float* s, const float* y,
                                   const std::vector<const float*>& columns, size_t n, int n_threads);
 
-// out = c[0] g + sum of c[1 + j] xs[j], and trial = start + out, if that is not null; returns <g, out>.
+// out = c[0] g + sum of c[1 + j] xs[j], and trial = start + out, if that is not null; returns <g, out>. The
+// trial may take the place of out.
 double combine(const double* g, const std::vector<const float*>& xs, const std::vector<double>& c, size_t n,
                int n_threads, double* out, const double* start, double* trial);
 

@@ -13,6 +13,7 @@ struct BoundProblem {
   ChainProblem problem;
   std::optional<Tokens> tokens;
   std::optional<Columns> columns;
+  std::optional<In1<int32_t>> counts;  // of the gold labelling
 };
 
 }  // namespace fieldcraft::bind

@@ -72,7 +72,8 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
                              n_jobs,
                              {by_sequence, keep_order, transposed.get(), counts ? counts->data() : nullptr}},
                             std::nullopt,
-                            std::nullopt};
+                            std::nullopt,
+                            counts};
   });
   if (bound->problem.needs_arrays()) bound->tokens = tokens, bound->columns = columns;
   return bound;
@@ -216,6 +217,11 @@ void bind_vectors(nb::module_& m) {
     same_length(x.shape(0), {d.shape(0), out.shape(0)});
     nb::gil_scoped_release released;
     advance(x.data(), step, d.data(), x.shape(0), n_jobs, out.data());
+  });
+  m.def("change_along", [](In1<double> g, In1<double> x, In1<double> old, int n_jobs) {
+    same_length(g.shape(0), {x.shape(0), old.shape(0)});
+    nb::gil_scoped_release released;
+    return change_along(g.data(), x.data(), old.data(), g.shape(0), n_jobs);
   });
   m.def("difference", [](In1<double> x, In1<double> old, Mut1<float> out, int n_jobs) {
     same_length(x.shape(0), {old.shape(0), out.shape(0)});

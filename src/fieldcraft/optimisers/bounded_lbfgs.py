@@ -75,7 +75,7 @@ class BoundedLBFGSRun(QuasiNewtonRun):
         super().__init__(settings, problem, start)
         self.lower, self.upper = bounds
         np.clip(self.weights, self.lower, self.upper, out=self.weights)
-        self._metric = metric_of(problem)
+        self._metric, self.towards = metric_of(problem), np.empty_like(self.weights)
 
     def gradient_norm(self) -> float:
         """Length of the projected gradient."""

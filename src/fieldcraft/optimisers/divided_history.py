@@ -48,9 +48,10 @@ class DividedHistory(History):
     ) -> float:
         super()._combine(used, gradient[self._part], slots, out[self._part], None, None)
         self._ranks.join(out)
+        slope = self._dot(gradient, out)
         if start is not None and trial is not None:
             np.add(start, out, out=trial)
-        return self._dot(gradient, out)
+        return slope
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """That of the whole, on rank 0; all ranks must ask for it."""

@@ -32,6 +32,7 @@ class History:
         self.y = np.zeros((memory, n), np.float32)  # [m, n] gradient changes, by slot
         self.products = np.zeros((2 * memory, 2 * memory))  # of all s, then all y
         self.order: list[int] = []  # live slots, oldest first
+        self._used = np.zeros(0)  # coefficients of the last direction
         self.n_jobs = n_jobs
         self.memory = memory
 
@@ -52,7 +53,8 @@ class History:
     ) -> float:
         """-H g into ``out``, and ``start`` + out into ``trial``; returns the slope along it, <g, out>.
 
-        A newest pair without positive curvature, or too large for 32 bits, is forgotten.
+        ``trial`` may be ``out``. A newest pair without positive curvature, or too large for 32 bits, is
+        forgotten.
         """
         while self.order:
             slots, newest = self.order, self.order[-1]
@@ -65,13 +67,21 @@ class History:
                     g_dot = np.zeros(2 * self.memory)
                     g_dot[at] = with_g
                     c = self._two_loops(g_dot)
-                    used = -np.concatenate([c[:1], c[1:][at]])
-                    return self._combine(used, gradient, slots, out, start, trial)
+                    self._used = -np.concatenate([c[:1], c[1:][at]])
+                    return self._combine(self._used, gradient, slots, out, start, trial)
             self.order.pop()
         np.negative(gradient, out=out)
+        slope = float(_core.dot(gradient, out, self.n_jobs))
         if start is not None and trial is not None:
             np.add(start, out, out=trial)
-        return float(_core.dot(gradient, out, self.n_jobs))
+        return slope
+
+    def repeat(self, gradient: Floats, out: Floats) -> None:
+        """The last direction once more; neither gradient nor memory have changed since."""
+        if self.order:
+            self._combine(self._used, gradient, self.order, out, None, None)
+        else:
+            np.negative(gradient, out=out)
 
     def _products(self, slots: list[int], gradient: Floats) -> Any:
         """[3, 2 slots] of the gradient and of the newest s and y with the s and y of these slots."""

@@ -64,7 +64,7 @@ class LBFGSRun(QuasiNewtonRun):
 
     def search(self) -> bool:
         trial, _ = self._other
-        slope = self.history.direction(self.gradient, self.towards, self.weights, trial)
+        slope = self.history.direction(self.gradient, trial, self.weights, trial)
         if not slope < 0.0:
             self.history.clear()
             return False
@@ -80,9 +80,11 @@ class LBFGSRun(QuasiNewtonRun):
         return True
 
     def _at(self, step: float) -> tuple[float, float]:
+        """Value and slope after a step. The direction is not kept: few searches take a second step."""
+        jobs, (origin, gradient) = self.problem.n_jobs, self.origin()
         if not (self._ready and step == 1.0):
-            origin, _ = self.origin()
-            _core.advance(origin, step, self.towards, self.weights, self.problem.n_jobs)
+            self.history.repeat(gradient, self.weights)
+            _core.advance(origin, step, self.weights, self.weights, jobs)
         self._ready = False
         value = self.evaluate(self.weights, self.gradient)
-        return value, self.dot(self.gradient, self.towards)
+        return value, float(_core.change_along(self.gradient, self.weights, origin, jobs)) / step

@@ -58,7 +58,7 @@ class OWLQNRun(QuasiNewtonRun):
     def __init__(self, settings: OWLQN, problem: Gradient, start: Floats) -> None:
         super().__init__(settings, problem, start)
         self._l1 = problem.l1 if problem.l1 is not None else (np.zeros(1), np.zeros(1))
-        self._pseudo = np.empty_like(self.weights)
+        self._pseudo, self.towards = np.empty_like(self.weights), np.empty_like(self.weights)
         self._penalty: float | None = None  # of the current point, once it is known
         self._metric = metric_of(problem)
 

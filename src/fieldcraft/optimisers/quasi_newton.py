@@ -43,7 +43,6 @@ class QuasiNewtonRun(Run):
 
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         super().__init__(settings, problem, start)
-        self.towards = np.empty_like(self.weights)  # the search direction
         self._other = np.empty_like(self.weights), np.empty_like(self.weights)  # scratch between searches
         self.history = History(settings.memory, problem.n_variables, problem.n_jobs)
 
