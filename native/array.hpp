@@ -8,14 +8,16 @@
 #include <memory>
 #include <vector>
 
+#include "large_memory.hpp"
+
 namespace fieldcraft {
 
 template <class T>
 class Array {
  public:
   Array() = default;
-  Array(std::vector<T> values) : own_(std::move(values)) { refresh(); }
-  Array(size_t n, const T& value) : Array(std::vector<T>(n, value)) {}
+  Array(const std::vector<T>& values) : own_(values.begin(), values.end()) { refresh(); }
+  Array(size_t n, const T& value) : own_(n, value) { refresh(); }
   // n elements that live as long as `keeper`.
   Array(const T* data, size_t n, std::shared_ptr<const void> keeper)
       : data_(data), size_(n), keeper_(std::move(keeper)) {}
@@ -67,7 +69,7 @@ class Array {
   }
 
  private:
-  std::vector<T>& own() {
+  std::vector<T, LargeAllocator<T>>& own() {
     if (keeper_) {
       own_.assign(data_, data_ + size_);
       keeper_.reset();
@@ -83,7 +85,7 @@ class Array {
 
   const T* data_ = nullptr;
   size_t size_ = 0;
-  std::vector<T> own_;
+  std::vector<T, LargeAllocator<T>> own_;
   std::shared_ptr<const void> keeper_;  // null: the elements are in own_
 };
 

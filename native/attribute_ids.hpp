@@ -1,10 +1,4 @@
 // Attribute ids of tokens, appended sequence by sequence, or read in blocks that are put together afterwards.
-//
-// A thread that reads blocks numbers the names in a table of its own, in the order in which it meets them.
-// Its blocks come in increasing order, so what is new to it in a block has occurred in none of its earlier
-// ones. Merging what was new in each block, block by block, therefore gives every name the id that it has if
-// the sequences are read one by one: ids follow first appearance, whatever the blocks are and whoever read
-// them.
 #pragma once
 
 #include <algorithm>
@@ -65,15 +59,13 @@ struct AttributeIds {
     return at;
   }
 
-  // Different places may be filled at once by different threads. `id_of` maps the ids of `more`; null: they
-  // stay.
-  void place(const Place& at, const AttributeIds& more, const int32_t* id_of) {
+  // Different places may be filled at once by different threads.
+  void place(const Place& at, const AttributeIds& more) {
     for (size_t i = 0; i + 1 < more.offsets.size(); ++i)
       offsets[at.sequence + i] = static_cast<int64_t>(at.token) + more.offsets[i];
     for (size_t t = 0; t + 1 < more.token_ptr.size(); ++t)
       token_ptr[at.token + t] = static_cast<int64_t>(at.attribute) + more.token_ptr[t];
-    int32_t* out = ids.data() + at.attribute;
-    for (const int32_t id : more.ids) *out++ = id_of == nullptr ? id : id_of[id];
+    std::copy(more.ids.begin(), more.ids.end(), ids.begin() + static_cast<int64_t>(at.attribute));
     if (more.valued) std::copy(more.values.begin(), more.values.end(), values.begin() + at.attribute);
   }
 

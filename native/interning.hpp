@@ -136,32 +136,25 @@ class Interner {
     place_all();
   }
 
-  // Some keys of a table: begin .. end-1.
-  struct Part {
-    const Interner* table;
-    size_t begin, end;
-  };
-
-  // The ids of these keys, in their order; those that are new here are added.
-  std::vector<int32_t> merge(const Part& part) {
-    std::vector<int32_t> ids(part.end - part.begin);
+  // The ids of another table's keys, in their order; those that are new here are added.
+  std::vector<int32_t> merge(const Interner& other) {
+    std::vector<int32_t> ids(other.size());
     reserve(size() + ids.size());
     std::string_view keys[kBatch];
     uint64_t hashes[kBatch];
     for (size_t first = 0; first < ids.size(); first += kBatch) {
-      const size_t n = std::min(kBatch, ids.size() - first), from = part.begin + first;
-      for (size_t i = 0; i < n; ++i)
-        keys[i] = part.table->key(from + i), hashes[i] = part.table->hash_of(from + i);
+      const size_t n = std::min(kBatch, ids.size() - first);
+      for (size_t i = 0; i < n; ++i) keys[i] = other.key(first + i), hashes[i] = other.hash_of(first + i);
       find_many(keys, hashes, n, ids.data() + first);
       for (size_t i = 0; i < n; ++i)
         if (ids[first + i] == kAbsent) ids[first + i] = append(keys[i], hashes[i]);
     }
     return ids;
   }
-  std::vector<int32_t> merge(const Interner& other) { return merge({&other, 0, other.size()}); }
 
-  // merge(part) for one part after the other, by several threads.
-  std::vector<std::vector<int32_t>> merge_all(const std::vector<Part>& parts, int n_threads);
+  // Adds keys that are all different and not in the table, part by part, with several threads. If the table
+  // must grow, it gets room for `expected` keys.
+  void append_new(const std::vector<std::vector<std::string_view>>& parts, size_t expected, int n_threads);
 
   const Array<char>& arena() const { return arena_; }
   const Array<uint32_t>& starts() const { return starts_; }
@@ -213,7 +206,6 @@ class Interner {
   }
 
  private:
-  class Merge;
   static constexpr uint32_t kEmpty = 0xffffffffu;
   static constexpr size_t kFirstCapacity = 64, kMostKeys = 0x3ffffffe, kMostBytes = 0xffffffff;
 

@@ -26,6 +26,12 @@ struct Labels {
   Array<uint16_t> words;
   size_t size() const { return bytes.empty() ? words.size() : bytes.size(); }
   uint32_t operator[](size_t i) const { return bytes.empty() ? words[i] : bytes[i]; }
+  void prefetch(size_t i) const {
+    if (bytes.empty())
+      __builtin_prefetch(words.data() + i);
+    else
+      __builtin_prefetch(bytes.data() + i);
+  }
 };
 
 class PackedFeatures final : public ScoringLayout {
@@ -54,6 +60,14 @@ class PackedFeatures final : public ScoringLayout {
   TokenBlock encode(const EncodedTokens& tokens, int64_t from, int64_t to, OwnedRows& memory) const;
 
  private:
+  // What encode() needs of an attribute, in two steps.
+  void prefetch(size_t a) const {
+    __builtin_prefetch(&first[a]);
+    n.prefetch(a);
+  }
+  void prefetch_labels(size_t a) const {
+    if (!has_row(a)) label.prefetch(first[a]);
+  }
   // Calls visit(attribute, begin of its node features, begin of its edge features, end of both).
   template <class Visit>
   void each_attribute(const Visit& visit) const;

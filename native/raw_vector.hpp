@@ -4,16 +4,20 @@
 // them, on one thread, and make that thread touch all their memory.
 #pragma once
 
-#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "large_memory.hpp"
+
 namespace fieldcraft {
 
 template <class T>
-struct RawAllocator : std::allocator<T> {
+struct RawAllocator : LargeAllocator<T> {
   static_assert(std::is_trivial_v<T>);
+  RawAllocator() = default;
+  template <class U>
+  RawAllocator(const RawAllocator<U>&) {}  // NOLINT: allocators convert
   template <class U>
   struct rebind {
     using other = RawAllocator<U>;

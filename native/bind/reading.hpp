@@ -1,20 +1,23 @@
 // The sequences of one call -> attribute ids, on several threads.
 //
 // Sequences are read in windows. In a window the calling thread keeps the interpreter lock while it and
-// others read blocks of sequences (plain_reader.hpp), each with a table of its own; then the blocks are
-// merged in their order. A block is read up to the first sequence that is not made of Python's own objects;
-// the calling thread reads the rest of the block when its turn has come, so that the ids, and the first
-// error, are those of reading one by one. Between windows the lock is handed over from time to time, and
-// Ctrl-C is noticed.
+// others read blocks of sequences (plain_reader.hpp). A block is read up to the first sequence that is not
+// made of Python's own objects; the calling thread reads the rest of such blocks afterwards, in their order,
+// so that the first error is that of reading one by one. New names get their ids when the window is read
+// (shared_names.hpp), in the order of their first appearance. Between windows the lock is handed over from
+// time to time, and Ctrl-C is noticed.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <vector>
 
 #include "attribute_ids.hpp"
 #include "bind/plain_reader.hpp"
 #include "bind/turns.hpp"
 #include "parallel.hpp"
+#include "shared_names.hpp"
 
 namespace fieldcraft::bind {
 
@@ -25,7 +28,8 @@ class Reading {
       : table_(table),
         hash_size_(static_cast<uint64_t>(hash_size)),
         grow_(grow),
-        n_threads_(text_layout.known ? std::max(n_threads, 1) : 1) {}
+        n_threads_(text_layout.known ? std::max(n_threads, 1) : 1),
+        alone_(table.size() == 0) {}
 
   AttributeIds out;
 
@@ -45,22 +49,21 @@ class Reading {
       first = last;
       turns_.between([&] { place(blocks); });
     }
-    readers_ = {};  // their tables may be large
+    shared_.reset();  // it may be large
   }
 
  private:
   struct Block {
     Py_ssize_t first, last, stopped;  // sequences; those from `stopped` on are not read
-    AttributeIds ids;
-    size_t reader = 0;                // who read it,
-    size_t new_from = 0, new_to = 0;  // and which names it had not met before
+    AttributeIds ids;                 // those of unsettled names are above known_
+    std::vector<SharedNames::Note> notes;
+    size_t missing = 0;  // names for which the shared table has no room
     AttributeIds::Place at{};
   };
   struct Scratch {
     PlainReader reader;
     std::vector<int32_t> found;
-    Interner met;                // names of growing reads
-    std::vector<int32_t> id_of;  // their ids in the table
+    SharedNames::Room room;
   };
 
   // Blocks of sequences from `first` on: enough for all threads and some milliseconds. One length in some
@@ -70,7 +73,7 @@ class Reading {
     n = std::min(n, list_size(sequences));
     const size_t most = kBlocks * static_cast<size_t>(n_threads_);
     for (Py_ssize_t i = first; i < n && blocks.size() < most;) {
-      Block block{i, i, i, {}};
+      Block block{i, i, i, {}, {}};
       for (Py_ssize_t tokens = 0, length = 1; i < n && tokens < kTokens; ++i) {
         PyObject* const items = (i - block.first) % kLooks == 0 ? list_item(sequences, i) : nullptr;
         if (items != nullptr) length = 1 + (PyList_Check(items) ? list_size(items) : 0);
@@ -101,57 +104,113 @@ class Reading {
 
   void read_blocks(PyObject* sequences, std::vector<Block>& blocks, double share) {
     readers_.resize(std::max(readers_.size(), std::min(static_cast<size_t>(n_threads_), blocks.size())));
-    for_each_task(n_threads_, blocks.size(), [&](size_t b, int thread) {
-      blocks[b].reader = static_cast<size_t>(thread);
-      read_block(sequences, blocks[b], readers_[blocks[b].reader]);
-    });
+    known_ = table_.size();
+    alone_ = alone_ && (known_ == left_ || shared_ == nullptr);
+    if (numbers_names()) {
+      if (shared_ == nullptr) shared_ = std::make_unique<SharedNames>();
+      shared_->reserve(left_ == 0 ? blocks.size() * kTokens * kNewPerToken : new_);
+    }
+    read_plain(sequences, blocks);
+    for (Block& block : blocks) read_rest(sequences, block);
+    settle(blocks, share);
     AttributeIds::Size more;
     for (const Block& block : blocks) {
       const AttributeIds::Size size = block.ids.size();
       more.sequences += size.sequences, more.tokens += size.tokens, more.attributes += size.attributes;
     }
     out.reserve(more, share);
-    const bool together = std::all_of(blocks.begin(), blocks.end(),
-                                      [](const Block& block) { return block.stopped == block.last; });
-    if (together) merge(blocks.data(), blocks.data() + blocks.size());
-    for (Block& block : blocks) {
-      if (!together) merge(&block, &block + 1);
-      block.at = out.make_room(block.ids);
-      read_serially(sequences, block.stopped, block.last);
-    }
+    for (Block& block : blocks) block.at = out.make_room(block.ids);
   }
 
-  // The names that are new to the table get ids, in the order of the blocks.
-  void merge(const Block* begin, const Block* end) {
-    if (!numbers_names()) return;
-    std::vector<Interner::Part> parts;
-    for (const Block* block = begin; block < end; ++block)
-      parts.push_back({&readers_[block->reader].met, block->new_from, block->new_to});
-    const std::vector<std::vector<int32_t>> ids = table_.merge_all(parts, n_threads_);
-    for (const Block* block = begin; block < end; ++block) {
-      const std::vector<int32_t>& of_block = ids[static_cast<size_t>(block - begin)];
-      std::vector<int32_t>& id_of = readers_[block->reader].id_of;
-      id_of.insert(id_of.end(), of_block.begin(), of_block.end());
+  // What consists of Python's own objects alone. Where the shared table was too small, it grows, and the
+  // block goes on.
+  void read_plain(PyObject* sequences, std::vector<Block>& blocks) {
+    std::vector<Block*> left;
+    for (Block& block : blocks) left.push_back(&block);
+    while (!left.empty()) {
+      for_each_task(n_threads_, left.size(), [&](size_t b, int thread) {
+        read_block(sequences, *left[b], readers_[static_cast<size_t>(thread)]);
+      });
+      std::erase_if(left, [](const Block* block) { return block->missing == 0; });
+      size_t missing = 0;
+      for (const Block* block : left) missing += block->missing + kTokens * kNewPerToken;
+      if (missing > 0) shared_->reserve(missing);
     }
   }
 
   // On any thread: nothing here but list_item and PlainReader touches Python.
   void read_block(PyObject* sequences, Block& block, Scratch& scratch) const {
-    block.new_from = scratch.met.size();
     for (; block.stopped < block.last; ++block.stopped) {
       const auto next = [&] {
         return block.stopped + 1 < block.last ? list_item(sequences, block.stopped + 1) : nullptr;
       };
       Collector::prefetch_tokens(next());
       PlainReader& names = scratch.reader;
+      block.missing = 0;
       if (!names.sequence(list_item(sequences, block.stopped))) break;
       Collector::prefetch_first_items(next());
-      look_up(names, scratch.found, grow_ ? scratch.met : table_, [&](size_t k) {
-        return grow_ ? scratch.met.intern(names.names[k], names.hashes[k]) : Interner::kAbsent;
-      });
-      block.ids.add(scratch.found, names.values, names.token_ends);
+      if (!add(names, block, scratch)) break;
     }
-    block.new_to = scratch.met.size();
+  }
+
+  // On the calling thread: what was left because of its objects.
+  void read_rest(PyObject* sequences, Block& block) {
+    for (; block.stopped < std::min(block.last, list_size(sequences)); ++block.stopped) {
+      const nb::object current = nb::borrow(list_item(sequences, block.stopped));
+      const bool plain = scratch_.reader.sequence(current.ptr());
+      if (!plain) collector_.sequence(current.ptr(), block.stopped);
+      const Names& names = plain ? static_cast<const Names&>(scratch_.reader) : collector_;
+      while (!add(names, block, scratch_)) shared_->reserve(block.missing);
+      collector_.done();
+    }
+  }
+
+  // One more sequence of a block, number `stopped`. False: the shared table must grow first.
+  bool add(const Names& names, Block& block, Scratch& scratch) const {
+    if (numbers_names()) {
+      const size_t n = names.names.size();
+      block.missing = shared_->claim(n) ? 0 : n;
+      if (block.missing > 0) return false;
+      scratch.found.resize(n);
+      const size_t added =
+          shared_->look_up(names.names, names.hashes, static_cast<uint64_t>(block.stopped) << 32,
+                           static_cast<int32_t>(known_), scratch.room, block.notes, scratch.found.data());
+      shared_->give_back(n - added);
+    } else {
+      look_up(names, scratch.found, table_, [](size_t) { return Interner::kAbsent; });
+    }
+    block.ids.add(scratch.found, names.values, names.token_ends);
+    return true;
+  }
+
+  // The names that are new in this window get ids, in the order of the blocks. If the table has names that
+  // this call did not add, they are looked for.
+  void settle(std::vector<Block>& blocks, double share) {
+    if (!numbers_names()) return;
+    std::vector<std::vector<std::string_view>> names(blocks.size());
+    for_each_task(n_threads_, blocks.size(), [&](size_t b, int) {
+      shared_->keep_first(blocks[b].notes);
+      for (const SharedNames::Note& note : blocks[b].notes)
+        names[b].push_back(shared_->record(note.handle).name());
+    });
+    if (alone_ && table_.size() == known_) {
+      std::vector<size_t> first{known_};
+      for (const auto& part : names) first.push_back(first.back() + part.size());
+      const double all = static_cast<double>(first.back()) * std::pow(share, -kGrowth);
+      table_.append_new(names, static_cast<size_t>(all), n_threads_);
+      for_each_task(n_threads_, blocks.size(), [&](size_t b, int) {
+        int32_t id = static_cast<int32_t>(first[b]);
+        for (const SharedNames::Note& note : blocks[b].notes) shared_->record(note.handle).id = id++;
+      });
+    } else {
+      alone_ = false;
+      for (Block& block : blocks)
+        for (const SharedNames::Note& note : block.notes) {
+          SharedNames::Record& record = shared_->record(note.handle);
+          record.id = table_.intern(record.name());
+        }
+    }
+    left_ = table_.size(), new_ = left_ - known_;
   }
 
   bool numbers_names() const { return grow_ && hash_size_ == 0; }
@@ -177,19 +236,38 @@ class Reading {
   // Needs no interpreter lock: Python has nothing of this yet.
   void place(std::vector<Block>& blocks) {
     for_each_task(n_threads_, blocks.size(), [&](size_t b, int) {
-      const int32_t* id_of = numbers_names() ? readers_[blocks[b].reader].id_of.data() : nullptr;
-      out.place(blocks[b].at, blocks[b].ids, id_of);
+      if (numbers_names()) number(blocks[b].ids.ids);
+      out.place(blocks[b].at, blocks[b].ids);
     });
+  }
+
+  // Ids of names that were not settled when they were met.
+  void number(RawVector<int32_t>& ids) const {
+    const int32_t known = static_cast<int32_t>(known_);
+    const auto record = [&](int32_t id) -> const SharedNames::Record& {
+      return shared_->record(static_cast<uint32_t>(id - known));
+    };
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (i + kAhead < ids.size() && ids[i + kAhead] >= known) __builtin_prefetch(&record(ids[i + kAhead]));
+      if (ids[i] >= known) ids[i] = record(ids[i]).id;
+    }
   }
 
   static constexpr Py_ssize_t kTokens = 1024;  // of a block
   static constexpr size_t kBlocks = 16;        // per thread in a window
   static constexpr Py_ssize_t kLooks = 16;     // sequences from one look to the next
+  static constexpr size_t kNewPerToken = 4;    // names, at the beginning
+  static constexpr double kGrowth = 0.6;       // so much faster do sequences grow in number than names
+  static constexpr size_t kAhead = 16;         // attributes between a prefetch and its use
   Interner& table_;
   const uint64_t hash_size_;
   const bool grow_;
   const int n_threads_;
-  std::vector<Scratch> readers_;  // [threads]
+  std::unique_ptr<SharedNames> shared_;  // of growing reads
+  bool alone_;                           // the table has no names but those that this call added
+  size_t known_ = 0;                     // names of the table when the window began,
+  size_t left_ = 0, new_ = 0;            // when the last one ended, and how many came with that
+  std::vector<Scratch> readers_;         // [threads]
   Turns turns_;
   Scratch scratch_;
   Collector collector_;
