@@ -74,7 +74,7 @@ def search(task: str, data: Chunks, out: Path | None) -> None:
                 file.write(json.dumps(row) + "\n")
 
 
-def test(
+def test_set(
     task: str, data: Chunks, chosen: Setting, spaces: list[str], out: Path | None, optimiser: str = "lbfgs"
 ) -> None:
     """Train the chosen setting over each space and label the test set."""
