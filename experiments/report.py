@@ -214,7 +214,9 @@ TRIED = ("setting", "development", "objective", "active", "iterations", "seconds
 def _members(row: Row) -> list[tuple[str, Configuration]]:
     """The trainings of a line, by name: one, or those of a pool's members."""
     if isinstance(row.configuration, Pool):
-        return [(f"{row.name}: {member.mask}", member) for member in row.configuration.members]
+        return [
+            (f"{row.name}: {member.mask or member.templates}", member) for member in row.configuration.members
+        ]
     return [(row.name, row.configuration)]
 
 
