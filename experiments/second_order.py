@@ -183,7 +183,7 @@ def main(arguments: list[str] | None = None) -> None:
     else:
         given = (options.what, data, chosen, options.spaces or ["first", "observed", "valid"], options.out)
         if options.command == "test":
-            test(*given, options.optimiser)
+            test_set(*given, options.optimiser)
         else:
             timing(*given)
 

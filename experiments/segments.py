@@ -34,6 +34,7 @@ TAGS = "before(pos)\nafter(pos)\nsegment.text(pos)\n"
 VARIANTS = {
     "whole + near + sides": WHOLE + NEAR + SIDES,
     "whole + near + tags + sides": WHOLE + NEAR + TAGS + SIDES,
+    "whole + near + tags": WHOLE + NEAR + TAGS,
     "whole + near": WHOLE + NEAR,
 }
 FEW = "columns word pos\nedge\nfirst\nlast\nword[-1..1]\npos[-2..2]\npos[-1] & pos\npos & pos[1]\n"
@@ -173,6 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
     for task in options.tasks:
         lines = TASKS[task](options)
         how = f"--iterations {options.iterations} --variance {options.variance:g}"
+        how += "" if options.seconds is None else f" --seconds {options.seconds:g}"
         how += "" if options.sentences is None else f" --sentences {options.sentences}"
         head = [
             f"# Segments against the chain: {task}",
