@@ -25,7 +25,7 @@ STYLE = """
 .fieldcraft .span { padding: .15em .3em; border-radius: .25em; border-bottom: 2px solid rgba(128,128,128,.8);
   color: inherit; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
 .fieldcraft .span small { font-size: .78em; font-weight: 600; margin-left: .35em; opacity: .85; }
-.fieldcraft .wrong { outline: 2px dashed currentColor; outline-offset: 1px; }
+.fieldcraft .wrong { outline: 2px dashed currentColor; outline-offset: 1px; margin: 0 .25em; }
 .fieldcraft details { margin: .2em 0; }
 .fieldcraft summary { cursor: pointer; }
 """

@@ -42,7 +42,11 @@ def test_every_kind(kind: str, folder: Path) -> None:
     done = run("plot", kind, first, *files, "-o", f"{kind}.png", cwd=folder)
     assert (folder / f"{kind}.png").read_bytes().startswith(PNG)
     assert done.stderr == f"{kind}.png written\n"
-    assert run("plot", kind, first, *files, "-o", f"{kind}.svg", "-q", cwd=folder).stderr == ""
+
+
+def test_quiet(folder: Path) -> None:
+    assert run("plot", "graph", "model.uai", "-o", "quiet.svg", "-q", cwd=folder).stderr == ""
+    assert (folder / "quiet.svg").read_bytes().startswith(b"<?xml")
 
 
 def test_a_sentence_is_a_page(folder: Path) -> None:
