@@ -251,7 +251,8 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
 def test_ragged_columns(tmp_path: Path) -> None:
     path = tmp_path / "ragged.conll"
     path.write_text("the\tDET\ndog\n")
-    with pytest.raises(FieldcraftError, match=r"ragged\.conll:2: 1 columns? where 2 were expected \(word, tag\); "):
+    expected = r"ragged\.conll:2: 1 columns? where 2 were expected \(word, tag\); "
+    with pytest.raises(FieldcraftError, match=expected):
         list(fc.read(path, columns=["word", "tag"], label="tag"))
 
 
