@@ -249,7 +249,7 @@ def test_settings(settings: dict[str, Any], message: str) -> None:
 
 
 def test_a_parameter_that_does_not_exist() -> None:
-    with pytest.raises(FieldcraftError, match="ChainCRF has no parameter 'c2'; it has templates, "):
+    with pytest.raises(FieldcraftError, match="ChainCRF has no parameter 'c2'; write prior=fc.Gaussian"):
         ChainCRF().set_params(c2=1.0)
 
 
