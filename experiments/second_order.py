@@ -45,12 +45,14 @@ TOGETHER = [
     ("edges", "lower", "shapes"),
     ("affixes", "edges", "lower"),
     ("affixes", "edges", "lower", "shapes"),
+    ("affixes", "edges", "lower", "words"),
 ]
 TRIED = [
     Setting(("base",)),
     Setting(("base",), variance=1.0),
     Setting(("base",), variance=20.0),
     *(Setting(("base", piece)) for piece in PIECES),
+    Setting(("base", "affixes", "edges")),
     Setting(("base",), "iob1"),
     Setting(("base",), "iobes"),
     *(Setting(("base", *pieces), "iobes") for pieces in TOGETHER),
@@ -74,8 +76,8 @@ def search(task: str, data: Chunks, out: Path | None) -> None:
                 file.write(json.dumps(row) + "\n")
 
 
-def test_set(
-    task: str, data: Chunks, chosen: Setting, spaces: list[str], out: Path | None, optimiser: str = "lbfgs"
+def test(
+    task: str, data: Chunks, chosen: Setting, spaces: list[str], out: Path | None, optimiser: str
 ) -> None:
     """Train the chosen setting over each space and label the test set."""
     for name in spaces:
@@ -183,7 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
     else:
         given = (options.what, data, chosen, options.spaces or ["first", "observed", "valid"], options.out)
         if options.command == "test":
-            test_set(*given, options.optimiser)
+            test(*given, options.optimiser)
         else:
             timing(*given)
 
