@@ -182,7 +182,7 @@ def test_more_new_names_than_the_table_has_room_for(n_threads: int) -> None:
 def test_an_encoder_that_knows_names_gets_more_of_them(n_threads: int) -> None:
     first, second = lists(WORDS["ascii"])[:300], lists(WORDS["latin"])[:300] + lists(WORDS["ascii"])
     second[20][0:0] = [{"a set": {"b", "a"}}]  # left to the calling thread
-    offsets, _, ids, _, names = expected(first + second)
+    _, _, ids, _, names = expected(first + second)
     encoder = FreeFeatures()
     before = encoder.encode(first, grow=True, n_threads=n_threads)
     after = encoder.encode(second, grow=True, n_threads=n_threads)
