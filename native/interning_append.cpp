@@ -36,16 +36,21 @@ void Interner::append_new(const std::vector<std::vector<std::string_view>>& part
   char* const arena = arena_.writable();
   uint32_t* const slots = slots_.writable();
   for_each_task(ends.size() < kFew ? 1 : n_threads, parts.size(), [&](size_t p, int) {
-    for (size_t i = 0; i < parts[p].size(); ++i) {
-      const std::string_view key = parts[p][i];
-      const size_t id = first[p] + i;
-      std::copy(key.begin(), key.end(), arena + starts_[id]);
-      const uint64_t hash = hash_bytes(key.data(), key.size());
-      size_t at = hash & mask_;
-      for (uint32_t seen = kEmpty; !std::atomic_ref<uint32_t>(slots[at]).compare_exchange_strong(
-               seen, tag_of(hash) | static_cast<uint32_t>(id), std::memory_order_relaxed);
-           seen = kEmpty)
-        at = (at + 1) & mask_;
+    uint64_t hashes[kBatch];
+    for (size_t begin = 0; begin < parts[p].size(); begin += kBatch) {
+      const size_t n = std::min(kBatch, parts[p].size() - begin), id = first[p] + begin;
+      for (size_t i = 0; i < n; ++i) {
+        const std::string_view key = parts[p][begin + i];
+        std::copy(key.begin(), key.end(), arena + starts_[id + i]);
+        prefetch(hashes[i] = hash_bytes(key.data(), key.size()));
+      }
+      for (size_t i = 0; i < n; ++i) {
+        size_t at = hashes[i] & mask_;
+        for (uint32_t seen = kEmpty; !std::atomic_ref<uint32_t>(slots[at]).compare_exchange_strong(
+                 seen, tag_of(hashes[i]) | static_cast<uint32_t>(id + i), std::memory_order_relaxed);
+             seen = kEmpty)
+          at = (at + 1) & mask_;
+      }
     }
   });
 }

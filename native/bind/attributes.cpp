@@ -27,7 +27,8 @@ class AttributeTable {
     if (grow) {  // a model is to be trained: memory counts
       // A table that grows by one sequence at a time keeps its room: shrinking it copies all names.
       if (out.offsets.size() > kFew) table_.shrink();
-      out.ids.shrink_to_fit();
+      // What was reserved and not used was never touched: to copy the ids costs more than it saves.
+      if (out.ids.capacity() / 4 * 3 > out.ids.size()) out.ids.shrink_to_fit();
     }
     nb::object values = out.valued ? give(std::move(out.values)) : nb::none();
     return nb::make_tuple(give(std::move(out.offsets)), give(std::move(out.token_ptr)),

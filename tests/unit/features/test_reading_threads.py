@@ -165,6 +165,31 @@ def test_threads_read_the_same_values() -> None:
     assert same(one, many)
 
 
+@pytest.mark.parametrize("n_threads", THREADS)
+def test_more_new_names_than_the_table_has_room_for(n_threads: int) -> None:
+    """Names that occur once, one of two megabytes, and a sequence with as many as many others together."""
+    rng = random.Random(3)
+    X = [[[f"n{rng.randrange(10**9)}" for _ in range(25)] for _ in range(20)] for _ in range(400)]
+    X[250] = [[f"many{i % 90_000}" for i in range(100_000)]]
+    X[300][0][0] = "long" * 500_000
+    _, _, ids, _, names = expected(X)
+    encoder = FreeFeatures()
+    assert encoder.encode(X, grow=True, n_threads=n_threads).attributes.tolist() == ids
+    assert encoder.attribute_text(range(encoder.n_attributes)) == names
+
+
+@pytest.mark.parametrize("n_threads", THREADS)
+def test_an_encoder_that_knows_names_gets_more_of_them(n_threads: int) -> None:
+    first, second = lists(WORDS["ascii"])[:300], lists(WORDS["latin"])[:300] + lists(WORDS["ascii"])
+    second[20][0:0] = [{"a set": {"b", "a"}}]  # left to the calling thread
+    _, _, ids, _, names = expected(first + second)
+    encoder = FreeFeatures()
+    before = encoder.encode(first, grow=True, n_threads=n_threads)
+    after = encoder.encode(second, grow=True, n_threads=n_threads)
+    assert before.attributes.tolist() + after.attributes.tolist() == ids
+    assert encoder.attribute_text(range(encoder.n_attributes)) == names
+
+
 def test_more_threads_than_there_can_be() -> None:
     X = lists(WORDS["ascii"])
     one, many = (FreeFeatures().encode(X, grow=True, n_threads=n) for n in (1, 2**31 - 1))
