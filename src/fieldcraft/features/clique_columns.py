@@ -92,7 +92,7 @@ class CliqueColumns:
         return cls(names, [widths.get(name, -1) for name in names])
 
     @property
-    def templates(self) -> list[CliqueTemplate]:
+    def templates(self) -> list[Any]:
         return [CliqueTemplate(name, name) for name in self.names]
 
     @property
