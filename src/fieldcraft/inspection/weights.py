@@ -65,7 +65,7 @@ class WeightTable:
     @cached_property
     def template_names(self) -> list[str]:
         """Names by template number."""
-        templates = list(self.encoder.templates)
+        templates: list[Any] = list(self.encoder.templates)
         return [HASHED[t.part] for t in templates] if self.hashed else [t.name for t in templates]
 
     @cached_property

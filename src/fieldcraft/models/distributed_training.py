@@ -32,6 +32,7 @@ from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.merging import family_counts, merged_rows
 from fieldcraft.features.union import union
+from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.held_out import HeldOut
 from fieldcraft.models.inputs import EncodedSequences, encode, labels_of, weights_of
 from fieldcraft.models.parameters import Scoring
@@ -115,9 +116,10 @@ class DistributedTraining(Training):
 
     # -- what is merged -------------------------------------------------------------------------------
 
-    def _see(self, labels: list[Any], classes: Iterable[str] = ()) -> None:
+    def _see(self, labels: list[Any], classes: Iterable[str] = (), X: Any = None) -> None:
         self.classes = self._labels(labels, classes)
         with self.ranks.agreed():
+            self.chosen = default_templates(self.settings.templates, X, self.classes)
             own = label_windows(self.settings.states, labels)
         windows = [found for found in self.ranks.gather(own) if found is not None]
         with self.ranks.agreed():

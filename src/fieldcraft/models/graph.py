@@ -105,9 +105,11 @@ class GraphCRF(Learner, Model):
         """log Z and marginals of each instance; ``factors`` has an array for each template it uses."""
         return self._ask_graphs(X, lambda of, w: of.inferences(w), clamp=clamp)
 
-    def decode(self, X: Any, *, clamp: bool = False, constraints: Any = None) -> list[Decoding]:
+    def decode(
+        self, X: Any, *, clamp: bool = False, constraints: Any = None, rounded: bool = False
+    ) -> list[Decoding]:
         """Labels with their log-probability, and whether they are proved to be the best."""
-        _refuse(constraints)
+        _refuse(constraints or rounded or None)
         return self._ask_graphs(X, lambda of, w: of.decodings(w), clamp=clamp)
 
     def log_partition(self, X: Any) -> Floats:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase, translate
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class View:
     @property
     def templates(self) -> list[Template]:
         """In the order of their numbers."""
-        return list(self.encoder.templates)
+        return list(cast("Iterable[Template]", self.encoder.templates))  # pools have no graphs
 
     def of_templates(self, chosen: Callable[[Template], bool]) -> Mask:
         """[F] whether the template of each feature is chosen; False for label pairs."""
