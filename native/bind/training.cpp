@@ -73,8 +73,9 @@ BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& t
                              {by_sequence, keep_order, transposed.get(), counts ? counts->data() : nullptr}},
                             std::nullopt,
                             std::nullopt,
-                            counts};
+                            std::nullopt};
   });
+  if (!by_sequence) bound->counts = counts;
   if (bound->problem.needs_arrays()) bound->tokens = tokens, bound->columns = columns;
   return bound;
 }

@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fieldcraft import _core
 from fieldcraft.optimisers.divided_history import DividedHistory
 from fieldcraft.optimisers.line_search import Point, wolfe_step
@@ -20,6 +22,7 @@ from fieldcraft.problems.protocols import Gradient
 LONG = 20  # steps to remember where memory allows
 PAIR_BYTES = 8  # of a feature in a step and its change of the gradient, 32 bits each (history.py)
 MOST_BYTES = 2**29  # that the steps may take
+LAST_DIGITS = 1e-9  # relative changes of the objective below which slopes need the direction itself
 
 
 @dataclass(frozen=True)
@@ -87,4 +90,8 @@ class LBFGSRun(QuasiNewtonRun):
             _core.advance(origin, step, self.weights, self.weights, jobs)
         self._ready = False
         value = self.evaluate(self.weights, self.gradient)
-        return value, float(_core.change_along(self.gradient, self.weights, origin, jobs)) / step
+        if abs(value - self.value) > LAST_DIGITS * abs(self.value):
+            return value, float(_core.change_along(self.gradient, self.weights, origin, jobs)) / step
+        towards = np.empty_like(self.weights)  # steps as small as the weights' rounding tell no slope
+        self.history.repeat(gradient, towards)
+        return value, self.dot(self.gradient, towards)

@@ -85,6 +85,37 @@ def test_more_rows_of_one_width_than_sixteen_bits_count(*, values: bool) -> None
     assert gradient @ along == pytest.approx(rise, rel=1e-6)  # the error of the quotient
 
 
+@pytest.mark.parametrize("n_labels", [3, 20, 50])
+def test_more_attributes_at_a_token_than_a_byte_counts(n_labels: int) -> None:
+    """Many tokens with as many attributes of a kind, and some with more than 255 of them."""
+    rng = np.random.default_rng(n_labels)
+    names = [f"n{i}" for i in range(600)]
+    X: list[Any] = [
+        [[*rng.choice(names, size=n, replace=False)] for n in (1, 280, 599, 2)] for _ in range(12)
+    ]
+    X += [[["alone"]] * 300]
+    y = [[f"L{rng.integers(n_labels):03d}" for _ in tokens] for tokens in X]
+    design = design_of(X, y, n_labels)
+    weights = 0.1 * rng.normal(size=len(design.index))
+    agree(fused(design, n_labels, weights), functional(design, n_labels, weights), abs=1e-8)
+
+
+@pytest.mark.parametrize(("n_labels", "edges"), [(5, True), (40, False), (100, False)])
+def test_groups_of_blocks_add_up_in_turn(n_labels: int, *, edges: bool) -> None:
+    """Columns of one block, of several in a group and of several groups; edges and wide rows, too."""
+    rng = np.random.default_rng(n_labels)
+    X, y = draw_large(rng, n_labels, rng.integers(0, 60, size=400), n_names=900, per_token=3, edges=edges)
+    design = design_of(X, y, n_labels, edges=edges)
+    weights = rng.normal(size=len(design.index))
+    once = fused(design, n_labels, weights)
+    agree(once, functional(design, n_labels, weights), abs=1e-8)
+    for n_jobs in (2, 16):
+        with crew(n_jobs):
+            again = fused(design, n_labels, weights, n_jobs=n_jobs)
+        assert again.value == once.value
+        assert np.array_equal(again.gradient, once.gradient)
+
+
 def test_threads_share_many_blocks_to_the_last_bit() -> None:
     rng = np.random.default_rng(4)
     X, y = draw_large(rng, 5, rng.integers(0, 60, size=1500), n_names=3000, per_token=4)

@@ -200,6 +200,22 @@ def test_a_pair_beyond_32_bits_is_dropped(large: float) -> None:
     same(ask(history, np.ones(6)), dense_direction(pairs, np.ones(6)), rel=1e-9)
 
 
+@pytest.mark.parametrize("n_pairs", [0, 1, 5])
+def test_a_direction_is_repeated_after_its_place_was_used(n_pairs: int) -> None:
+    """A step of 1 may be written over the direction, which comes back with the same bits."""
+    rng = np.random.default_rng(n_pairs)
+    history, (start, gradient) = History(3, 40, 1), rng.normal(size=(2, 40))
+    for _ in range(n_pairs):
+        push(history, curved_pair(rng, 40))
+        ask(history, gradient)
+    direction, trial, again = np.empty(40), np.empty(40), np.empty(40)
+    slope = history.direction(gradient, direction)
+    assert history.direction(gradient, trial, start, trial) == slope
+    assert np.array_equal(trial, start + direction)
+    history.repeat(gradient, again)
+    assert np.array_equal(again, direction)
+
+
 @pytest.mark.parametrize("n", [1, 5, 4096, 5000, 150_000])
 def test_vector_work(n: int) -> None:
     """Each operation of the optimisers against NumPy, alone and in threads."""
@@ -227,6 +243,8 @@ def test_vector_work(n: int) -> None:
         side = np.where(w != 0, np.sign(w), -np.sign(pseudo))
         to = w + 0.3 * aligned
         same(out, np.where(np.sign(to) == side, to, 0.0), rel=1e-15, abs=0)
+        along = _core.change_along(g, w, d, n_jobs)
+        assert along == pytest.approx(float(g @ (w - d)), rel=1e-11, abs=1e-11)
         rounded = np.empty(n, np.float32)
         _core.difference(w, g, rounded, n_jobs)
         same(rounded, short(w - g), rel=0, abs=0)
