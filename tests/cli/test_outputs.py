@@ -30,6 +30,8 @@ CASES: dict[str, tuple[str, str]] = {
     "pool combine": ("pool combine ner.fc ner.fc -o {file}", "ner.fc"),
     "pool weigh": ("pool weigh ner.fc --on dev.conll -o {file}", "dev.conll"),
     "graph show": ("graph show model.uai -o {file}", "model.uai"),
+    "plot": ("plot confusion ner.fc test.conll -o {file}", "test.conll"),
+    "plot, the model": ("plot transitions ner.fc -o {file}", "ner.fc"),
     "tag": ("tag ner.fc test.conll -o {file}", "test.conll"),
     "tag, the model": ("tag ner.fc test.conll -o {file}", "ner.fc"),
     "inspect": ("inspect ner.fc --html {file}", "ner.fc"),

@@ -29,7 +29,7 @@ EXAMPLES = {
         "CRF: r/4",
     ],
     "ranks.py": ["synthetic: seminars", "80 sequences trained on", "held-out score"],
-    "segments.py": ["token accuracy", "segments of at most"],
+    "segments.py": ["F of spans", "segments of at most"],
     "why_this_label.py": ["synthetic: addresses", "Strongest positive", "tokens are wrong", "all together"],
 }
 

@@ -309,7 +309,8 @@ def test_product_with_priors_is_stationary(prior: Any) -> None:
 
 
 def test_product_scores_held_out_data() -> None:
-    product = fc.LogOpinionPool(fc.experts.simple(crf()), product=True).fit(TRAIN, X_dev=DEV, keep_best=True)
+    pool = fc.LogOpinionPool(fc.experts.simple(crf()), product=True, metric="token_accuracy")
+    product = pool.fit(TRAIN, X_dev=DEV, keep_best=True)
     log = product.members_[0]
     assert product.score(DEV) > 0.3
     assert log.weights_.shape == product.weights_.shape

@@ -52,7 +52,7 @@ def evaluated(X: Any, ranks: fc.Ranks | None = None) -> tuple[float, Any]:
     """Value and gradient of the penalised likelihood at drawn weights."""
     crf = fc.ChainCRF("c0[-1..1]\nedge: c1", optimiser="lbfgs", n_jobs=1)
     training = crf._training(ranks=ranks)
-    training.classes = training._labels(X.labels, ())
+    training._see(X.labels, (), X)
     data = training._encoded(X, X.labels)
     index = data.design.index
     prior = training._penalty(data.encoder, index)
