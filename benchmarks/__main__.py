@@ -1,7 +1,8 @@
 """``python -m benchmarks [W1 … W6 S200 S500 races startup accuracy] [--quick] [--check] [--passes n]``.
 
-Without names everything is measured and written to results/benchmarks.md and .json; a part, or a quick
-look, goes to results/partial.md and .json. A race has a name too, such as W6-c2=0.1.
+Without names everything is measured and written to results/benchmarks.md and .json, and so is everything but
+the races; all races alone go to results/races.md and .json, another part or a quick look to results/partial.md
+and .json. A race has a name too, such as W6-c2=0.1.
 
 With ``--pairs`` measurements run side by side, each on two cores of its own.
 
@@ -27,6 +28,12 @@ from benchmarks.races import RACES, settled
 from benchmarks.tasks import Tell, run
 
 ROUNDS = 5  # of threads and --busy
+# What has a report of its own: everything, everything but the races, the races.
+WHOLE = {
+    (): "benchmarks",
+    tuple(n for n in NAMES if n != "races"): "benchmarks",
+    ("races",): "races",
+}
 SETTINGS = ("workload", "side", "task", "name", "given", "threads")
 SHOWN = (
     "seconds",
@@ -118,13 +125,12 @@ def compare(given: argparse.Namespace) -> list[str]:
     if given.pairs:
         described["side by side"] = f"{len(pairs.pairs())} measurements at a time, each on its own two cores"
     runs = measure(names, effort, side_by_side=given.pairs)
-    text = report.markdown(described, effort._asdict(), runs)
-    whole = not given.names and not given.quick
-    name = "benchmarks" if whole else "partial"
+    name = "partial" if given.quick else WHOLE.get(tuple(given.names), "partial")
     if given.pairs:
         described["side by side"] = (
             f"{len(pairs.pairs())} measurements at a time, each on two cores of its own"
         )
+    text = report.markdown(described, effort._asdict(), runs, "Races" if name == "races" else "Benchmarks")
     content = {"machine": described, "effort": effort._asdict(), "runs": runs}
     report.write(name, text, content)
     print(text)

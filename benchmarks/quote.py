@@ -48,8 +48,9 @@ def _tasks(workloads: Iterable[str]) -> str:
 
 
 def committed() -> str:
-    """The sentence of the report that is committed."""
-    return sentence(json.loads((RESULTS / "benchmarks.json").read_text())["runs"])
+    """The sentence of the report that is committed: that of the races, or of everything."""
+    reports = (RESULTS / f"{name}.json" for name in ("races", "benchmarks"))
+    return sentence(json.loads(next(r for r in reports if r.exists()).read_text())["runs"])
 
 
 def main() -> None:

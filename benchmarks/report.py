@@ -66,7 +66,9 @@ def _limits(runs: Sequence[Run]) -> list[str]:
     return table(["limit", "unit", "value", "bound", "verdict"], body) if body else []
 
 
-def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run]) -> str:
+def markdown(
+    machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run], title: str = "Benchmarks"
+) -> str:
     """The report."""
     machine = with_others(machine, runs)
     shown = [[w, t, _number(a), _number(b)] for w, t, a, b in figures(runs)]
@@ -77,7 +79,7 @@ def markdown(machine: dict[str, str], effort: dict[str, Any], runs: Sequence[Run
         for k, v in r.items()
         if k not in ("side", "task", "repeat", "others")
     ]
-    lines = ["# Benchmarks", "", NOTES, "", f"Effort: {_listed(effort)}.", ""]
+    lines = [f"# {title}", "", NOTES, "", f"Effort: {_listed(effort)}.", ""]
     lines += table(["machine", ""], [[k, v] for k, v in machine.items()])
     lines += _comparisons(runs) + _limits(runs)
     lines += table(["", "figure", "CRFsuite", "fieldcraft"], shown) if shown else []
