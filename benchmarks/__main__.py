@@ -1,8 +1,8 @@
 """``python -m benchmarks [W1 … W6 S200 S500 races startup accuracy] [--quick] [--check] [--passes n]``.
 
 Without names everything is measured and written to results/benchmarks.md and .json, and so is everything but
-the races; all races alone go to results/races.md and .json, another part or a quick look to results/partial.md
-and .json. A race has a name too, such as W6-c2=0.1.
+the races; all races alone go to results/races.md and .json, another part or a quick look to
+results/partial.md and .json. A race has a name too, such as W6-c2=0.1.
 
 With ``--pairs`` measurements run side by side, each on two cores of its own.
 
