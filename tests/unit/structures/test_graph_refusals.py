@@ -264,6 +264,18 @@ def test_memory_is_what_the_system_has(monkeypatch: pytest.MonkeyPatch) -> None:
         grid(10, 10, 2).infer("junction_tree", memory="900GiB")
 
 
+@pytest.mark.parametrize("method", ["propagation", "tree_reweighted"])
+def test_messages_do_not_prove_that_an_assignment_is_possible(method: str) -> None:
+    differ = np.array([[-np.inf, 0.0], [0.0, -np.inf]])
+    graph = fc.FactorGraph([2, 2, 2])
+    graph.add(scope=[[0, 1], [1, 2], [0, 2]], table=differ)  # a triangle of which no two corners are equal
+    found = graph.infer(method)
+    assert found.bound != "exact"
+    assert "do not prove" in found.why
+    with pytest.raises(InputError, match="no assignment is possible"):
+        graph.infer()
+
+
 def test_an_assignment_that_is_forbidden_says_so() -> None:
     graph = fc.FactorGraph([2, 2, 2])
     graph.add([[0, 1], [1, 2], [0, 2]], [[-np.inf, 0.0], [0.0, -np.inf]])  # two colours on a triangle

@@ -20,6 +20,8 @@ from fieldcraft.structures.graphs.batch import GraphBatch
 from fieldcraft.structures.graphs.methods import choice
 
 BOUND_SWEEPS = 20  # of dual decomposition, for the upper bound of an assignment
+# Messages can agree around a cycle where no assignment does: three neighbours of two states that must all differ.
+UNPROVED = "; configurations are forbidden (-inf), and messages do not prove that any assignment is possible"
 SCHEDULES = ("flooding", "sequential", "residual", "tree")
 
 
@@ -45,11 +47,13 @@ def infer(
     options = checked(schedule, max_iterations, tolerance, damping)
     with batch.errors():
         found = _core.graph_propagate(*batch.inputs, *options, reweighted=reweighted, n_jobs=n_jobs)
+    doubt = UNPROVED if (batch.tables == -np.inf).any() else ""
     if reweighted:
-        why = "an upper bound: the mean of log Z over spanning trees"
-        return batch.inferences(found, bound="upper", method="tree_reweighted", why=_settings(why, options))
+        why = _settings("an upper bound: the mean of log Z over spanning trees", options) + doubt
+        return batch.inferences(found, bound="upper", method="tree_reweighted", why=why)
     forests = _core.graphs_are_forests(batch.handle)
-    answers = batch.inferences(found, bound="estimate", method="propagation", why=_settings("loopy", options))
+    why = _settings("loopy", options) + doubt
+    answers = batch.inferences(found, bound="estimate", method="propagation", why=why)
     return [
         one._replace(bound="exact", why=_settings("the graph has no cycle", options))
         if forest and one.converged
