@@ -20,7 +20,7 @@ from fieldcraft.structures.graphs.batch import GraphBatch
 from fieldcraft.structures.graphs.methods import choice
 
 BOUND_SWEEPS = 20  # of dual decomposition, for the upper bound of an assignment
-# Messages can agree around a cycle where no assignment does: three neighbours of two states that must all differ.
+# Messages can agree around a cycle where no assignment does: three neighbours, two states, all to differ.
 UNPROVED = "; configurations are forbidden (-inf), and messages do not prove that any assignment is possible"
 SCHEDULES = ("flooding", "sequential", "residual", "tree")
 
