@@ -52,6 +52,7 @@ def test_pieces_of_templates_are_joined_without_doubles() -> None:
     assert len(fc.Templates.parse("\n".join(lines))) > 40
 
 
+@pytest.mark.slow
 def test_chunks_run(tmp_path: Path, capsys: Any) -> None:
     needs("conll2000")
     second_order.main(["test", "np", "--sentences", "25", "--out", str(tmp_path)])
@@ -61,6 +62,7 @@ def test_chunks_run(tmp_path: Path, capsys: Any) -> None:
     assert "by token" in printed
 
 
+@pytest.mark.slow
 def test_entities_run(tmp_path: Path, capsys: Any) -> None:
     needs("conll2003")
     valid_labels.main(["iob2", "--sentences", "40", "--out", str(tmp_path)])

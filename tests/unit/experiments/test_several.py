@@ -42,6 +42,7 @@ def test_work_comes_after_what_it_needs_and_once(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_weights_that_were_not_kept_are_made_again(data_file: Callable[[str], Path], tmp_path: Path) -> None:
     data = data_file("conll2003/eng.train.gz").parents[1]
     laboratory = Laboratory(data, Archive(tmp_path / "archive.jsonl"), effort=QUICK, say=lambda line: None)
@@ -57,6 +58,7 @@ def test_weights_that_were_not_kept_are_made_again(data_file: Callable[[str], Pa
     assert len(before.index) == len(best)
 
 
+@pytest.mark.slow
 def test_the_whole_set_is_one_training(data_file: Callable[[str], Path], tmp_path: Path) -> None:
     data = data_file("gazetteers/companies.txt").parents[1]
     whole = quarantined(ALL, "standard").members[0]
