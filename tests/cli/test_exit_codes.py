@@ -202,7 +202,7 @@ CLOSED = "fieldcraft: <stdout>: is closed; open standard output, or name a file 
         "check ner.fc",
         "--help",
         slow("evaluate ner.fc test.conll"),
-        slow("score test.conll --raw --gold -1 --predicted -2"),
+        slow("score test.conll --raw --gold -1 --predicted -1"),
         slow("compare test.conll test.conll test.conll"),
         slow("inspect ner.fc"),
         slow("explain ner.fc test.conll --json"),
