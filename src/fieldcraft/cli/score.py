@@ -88,6 +88,8 @@ def score(
         format = by_extension(extension(name)) or "columns"
         options: Any = {"separator": delimiter, "docstart": "keep"} if format == "columns" else {}
         label = label_columns(names, gold, predicted)
+        if label[0] == label[1]:
+            raise CorpusError(f"{name}: --gold and --predicted name the same column; choose two")
         stream = read(name, format=format, columns=names, label=label, lazy=True, **options)
         for number, sequence in enumerate(stream):
             if len(stream.label_names) != 2:
