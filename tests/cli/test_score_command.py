@@ -98,4 +98,4 @@ def test_what_is_refused() -> None:
     refused(run("score", stdin="", check=1), "<stdin>:1: no sequence was found")
     refused(run("score", stdin="O\nO\n", check=1), "is not one of 1 columns")
     refused(run("score", stdin="a O O\nb O\n", check=1), "<stdin>:2: 2 columns where 3 were expected")
-    refused(run("score", "--gold", "-1", stdin="a O O\n", check=1), "occurs twice")
+    refused(run("score", "--gold", "-1", stdin="a O O\n", check=1), "name the same column")

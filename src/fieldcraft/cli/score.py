@@ -13,6 +13,7 @@ EXAMPLES = [
     "fieldcraft score tagged.conll --strict --scheme iob2",
     "fieldcraft score tagged.conll --json",
 ]
+SAME = "--gold and --predicted name the same column; choose two"
 in_counting = panel("Counting")
 Delimiter = Annotated[str, in_reading("--delimiter", "-d", help="auto, blank, tab or a character.")]
 
@@ -89,11 +90,11 @@ def score(
         options: Any = {"separator": delimiter, "docstart": "keep"} if format == "columns" else {}
         label = label_columns(names, gold, predicted)
         if label[0] == label[1]:
-            raise CorpusError(f"{name}: --gold and --predicted name the same column; choose two")
+            raise CorpusError(SAME)
         stream = read(name, format=format, columns=names, label=label, lazy=True, **options)
         for number, sequence in enumerate(stream):
             if len(stream.label_names) != 2:
-                raise CorpusError(f"{name}: --gold and --predicted name the same column; choose two")
+                raise CorpusError(SAME)
             if number == 0 and names is None and predicted is None:
                 refuse_probabilities(stream, sequence)
             for side, column in zip(sides, stream.label_names):
