@@ -68,6 +68,13 @@ def _sparse(path: Path) -> None:
     crf.fit(WORDS, Y).save(path, checksums=False)
 
 
+def _calibrated(path: Path) -> None:
+    """Fitted on labels that the model does not predict, so that a temperature is needed."""
+    crf = fc.ChainCRF(n_jobs=1, optimiser=fc.LBFGS(max_iterations=8)).fit(FREE, Y)
+    other = [["D", "N", "N"], Y[1], ["N", "A"], ["D"]]
+    fc.calibrate(crf, FREE, other).save(path, checksums=False)
+
+
 MODELS: dict[str, tuple[Callable[[Path], None], Any]] = {
     "free": (_model(FREE, edge_prefix="p="), FREE),
     "valued": (_model(VALUED, compact=True), VALUED),
@@ -77,6 +84,8 @@ MODELS: dict[str, tuple[Callable[[Path], None], Any]] = {
     "wapiti": (_model(WORDS, templates=WAPITI), WORDS),
     "hashed_templates": (_model(WORDS, templates=FIELDCRAFT, gazetteers=[places()], hash_size=50), WORDS),
     "sparse": (_sparse, WORDS),
+    "calibrated": (_calibrated, FREE),
+    "states": (_model(FREE, states="labels+observed", beam=3), FREE),
 }
 
 

@@ -169,11 +169,10 @@ def resolve_metric(metric: str | ListMetric | Metric, labels: Iterable[str] | La
     name = metric
     if name == "auto":
         name = "span_f" if forms_scheme(labels) else "token_accuracy"
-    if name not in METRICS:
+    if not isinstance(name, str) or name not in METRICS:
         names = ", ".join(["auto", *METRICS])
-        raise InputError(
-            f"metric={metric!r} is not one of {names}, nor a function{suggestion(metric, METRICS)}"
-        )
+        near = suggestion(metric, METRICS)
+        raise InputError(f"metric={metric!r} is not one of {names}, nor a function{near}")
     return METRICS[name]
 
 

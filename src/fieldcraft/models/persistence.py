@@ -278,6 +278,8 @@ def _unpack_parameters(model: Any, header: dict[str, Any], arrays: Arrays) -> No
     for name, value in header["parameters"].items():
         if name not in known or name in GROUPED | SESSION:
             raise ValueError(f"{type(model).__name__} has no parameter {name!r} to be set by a file")
+        if name == "metric" and not isinstance(value, str):
+            raise ValueError("the metric is no text")
         setattr(model, name, restore_tokenizer(value) if name == "tokenizer" else value)
     spaces = _under("states.", arrays)
     if spaces:

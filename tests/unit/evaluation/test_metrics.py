@@ -130,6 +130,8 @@ def test_functions_are_metrics_too():
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(InputError, match="metric='f1' is not one of auto, token_accuracy"):
         resolve_metric("f1", NAMES)
+    with pytest.raises(InputError, match=r"metric=\['span_f'\] is not one of"):
+        resolve_metric(["span_f"], NAMES)
 
 
 def test_object_arrays_of_lists_are_labellings():
