@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -17,39 +16,10 @@ import fieldcraft as fc
 from fieldcraft.inspection.report import Report
 from fieldcraft.inspection.text import width
 from fieldcraft.terminal import visible
+from unit.html_tags import OURS, Tags
 from unit.inspection.fitted import KINDS, asked, fitted
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&lt;", "</style></table>", "it's"]
-VOID = {"meta", "img", "br"}
-OURS = {
-    *("html", "head", "meta", "title", "style", "body", "div", "h1", "h2", "p", "span"),
-    *("b", "small", "details", "summary", "table", "thead", "tbody", "tr", "th", "td"),
-}
-
-
-class Tags(HTMLParser):
-    """Tags and texts of a page; complains where tags do not match."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: set[str] = set()
-        self.names: set[str] = set()
-        self.texts: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.add(tag)
-        self.names |= {name for name, _ in attrs}
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
 
 
 def hostile() -> fc.ChainCRF:

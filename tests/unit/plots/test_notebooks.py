@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -13,38 +12,9 @@ import fieldcraft as fc
 from fieldcraft.errors import InputError
 from fieldcraft.tuning.results import Result
 from fieldcraft.tuning.trial import Point
+from unit.html_tags import OURS, Tags
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&lt;", "</style></div>", "it's"]
-VOID = {"meta"}
-OURS = {
-    *("html", "head", "meta", "title", "style", "body", "div", "p", "span", "small", "b"),
-    *("details", "summary", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2"),
-}
-
-
-class Tags(HTMLParser):
-    """Tags and texts of a page; complains where tags do not match."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: set[str] = set()
-        self.names: set[str] = set()
-        self.texts: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.add(tag)
-        self.names |= {name for name, _ in attrs}
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
 
 
 def hostile_corpus(labels: list[str]) -> fc.Corpus:
