@@ -173,6 +173,16 @@ FIELDCRAFT_EACH_LEVEL(void runs_products(const Runs& graph, const double* a, con
 FIELDCRAFT_EACH_LEVEL(void runs_best(const Runs& graph, const double* a, const double* w, double* out,
                                      int32_t* previous))
 
+// Rows [n] of states, unaligned. a *= psi, and its sum:
+FIELDCRAFT_EACH_LEVEL(double states_joined(const double* psi, int64_t n, double* a))
+// a *= factor; whether some of it is now between 0 and `least`, both excluded:
+FIELDCRAFT_EACH_LEVEL(bool states_scaled(double factor, double least, int64_t n, double* a))
+// out = weight a b and v = factor v b, both 0 where a is 0; false where another b is not below `most`:
+FIELDCRAFT_EACH_LEVEL(bool states_closed(const double* a, const double* b, double weight, double factor,
+                                         double most, int64_t n, double* v, double* out))
+// x [n], aligned and padded to whole vectors, becomes exp(x - high) where high is finite; its range before.
+FIELDCRAFT_EACH_LEVEL(Spread states_exponentials(int64_t n, double* x))
+
 FIELDCRAFT_EACH_LEVEL(void score_tokens(const TokenRows& design, const double* rows, const double* weights,
                                         int64_t begin, int64_t end, int S, int P, double* node))
 

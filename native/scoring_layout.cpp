@@ -54,6 +54,10 @@ void ObservedEdges::go_to(int64_t first_token, int64_t T, const Edges& shared, c
 
 void ObservedEdges::fill(int64_t t, double* scores) const {
   std::copy_n(shared_->scores.data(), static_cast<size_t>(shared_->S) * shared_->P, scores);
+  add(t, scores);
+}
+
+void ObservedEdges::add(int64_t t, double* scores) const {
   each_entry(t, [&](int64_t pair, uint32_t feature, double value) {
     scores[pair] += value * scale_ * weights_[feature];
   });

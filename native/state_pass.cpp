@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "canary.hpp"
@@ -86,18 +87,14 @@ double StatePass::exponentials(int64_t t, double* psi, double* spread) {
   row_.reserve(static_cast<size_t>(padded(std::max(S, C))));
   added_.reserve(static_cast<size_t>(padded(S)));
   const bool folded = t > 0 && given_.fold && given_.fold(t, added_.data());
-  Range range;
   const int64_t n = folded ? S : C;
   if (folded)
     for (int64_t s = 0; s < S; ++s) row_[s] = node[graph_.node_class[s]] + added_[s];
   else
     std::copy_n(node, C, row_.data());
-  for (int64_t c = 0; c < n; ++c) range.add(row_[c]);
-  *spread = range.spread();
+  const Spread range = FIELDCRAFT_DISPATCH(states_exponentials, n, row_.data());
   if (range.high == kMinusInf) return kMinusInf;
-  for (int64_t c = 0; c < n; ++c) row_[c] -= range.high;
-  std::fill(row_.data() + n, row_.data() + padded(n), 0.0);
-  FIELDCRAFT_DISPATCH(exp_all, row_.data(), row_.data(), static_cast<size_t>(n));
+  *spread = range.high - range.low;
   for (int64_t s = 0; s < S; ++s) psi[s] = row_[folded ? s : graph_.node_class[s]];
   if (t == 0 || t == given_.T - 1 || given_.allowed != nullptr)
     for (int64_t s = 0; s < S; ++s) psi[s] = may(t, s) ? psi[s] : 0.0;
@@ -129,24 +126,21 @@ bool StatePass::scaled_forward() {
     const double shift = exponentials(t, psi, &spread);
     if (shift == kMinusInf) return false;
     log_z_ += shift;
-    double total = 0;
     if (t == 0) {
-      std::copy_n(psi, S, a);
+      std::fill_n(a, S, 1.0);
     } else {
       const StateEdges& edges = step(t);
       widest_edge = std::max(widest_edge, edges.spread), log_z_ += edges.shift;
       std::fill_n(a, S, 0.0);
       FIELDCRAFT_DISPATCH(runs_forward, graph_.view(), a - S, edges.matrix.data(), a);
-      for (int64_t s = 0; s < S; ++s) a[s] *= psi[s];
       breath_.after(graph_.E());
     }
+    double total = FIELDCRAFT_DISPATCH(states_joined, psi, S, a);
     if (spread + widest_edge > kSafeSpread) return false;
-    if (given_.beam != nullptr) prune(t, a);
-    for (int64_t s = 0; s < S; ++s) total += a[s];
+    if (given_.beam != nullptr) prune(t, a), total = std::accumulate(a, a + S, 0.0);
     if (!(total > kTiny)) return false;
     const double inverse = 1 / total;
-    bool vanishes = false;
-    for (int64_t s = 0; s < S; ++s) a[s] *= inverse, vanishes |= (a[s] > 0) & (a[s] < kTiny);
+    const bool vanishes = FIELDCRAFT_DISPATCH(states_scaled, inverse, kTiny, S, a);
     if (given_.beam != nullptr)
       for (int64_t s = 0; s < S; ++s) dropped_[t * S + s] *= inverse;
     if (vanishes) return false;
@@ -251,16 +245,10 @@ bool StatePass::scaled_backward(double weight, double* out, double* totals, cons
   std::fill_n(beta_.data() + (T - 1) * S, S, 1.0);
   for (int64_t t = T - 1; t >= 0; --t) {
     const double *a = alpha_.data() + t * S, *b = beta_.data() + t * S;
-    double* p = out + t * S;
-    for (int64_t s = 0; s < S; ++s) {
-      p[s] = a[s] == 0 ? 0.0 : weight * a[s] * b[s];
-      if (a[s] != 0 && !(b[s] < 1 / kTiny)) return false;
-    }
+    double* v = psi_.data() + t * S;  // psi becomes v
+    const double inverse = 1 / sums_[t], most = 1 / kTiny;
+    if (!FIELDCRAFT_DISPATCH(states_closed, a, b, weight, inverse, most, S, v, out + t * S)) return false;
     if (t == 0) break;
-    // psi becomes v
-    double* v = psi_.data() + t * S;
-    const double inverse = 1 / sums_[t];
-    for (int64_t s = 0; s < S; ++s) v[s] = a[s] == 0 ? 0.0 : v[s] * b[s] * inverse;
     double* before = beta_.data() + (t - 1) * S;
     std::fill_n(before, S, 0.0);
     const StateEdges& edges = step(t);

@@ -52,6 +52,9 @@ StateProblem::StateProblem(const StateGraph& graph, const FeatureColumns& featur
     sequence_weights_.assign(sequence_weights, sequence_weights + n_sequences());
   for (int64_t e = 0; e < graph.E(); ++e)
     cell_[e] = graph.node_class[graph.source[e]] * layout_.P() + graph.node_class[graph.target[e]];
+  for (int64_t s = 0; s < graph.S() && graph.folds; ++s)
+    state_cell_.push_back(graph.came_from[s] < 0 ? static_cast<int64_t>(layout_.n_pairs())
+                                                 : graph.came_from[s] * layout_.P() + graph.node_class[s]);
   cut_pieces();
   if (!determined) return;
   std::vector<double> counts(n_features()), values(n_sequences()), zero(n_features(), 0.0);
@@ -90,11 +93,13 @@ void StateProblem::run_sequence(int64_t i, Terms terms, double* change, double* 
   const bool looks = layout_.needs_tokens();
   if (looks) {
     lane.observed.go_to(layout_.first(i), T, lane.weights.edges(), lane.weights.view().each);
-    lane.own.reserve(layout_.n_pairs()), lane.pairs.reserve(layout_.n_pairs());
+    const size_t cells = layout_.n_pairs() + 1;
+    lane.own.reserve(cells), lane.pairs.reserve(cells);
     const auto fold = [&](int64_t t, double* added) {
       if (!lane.observed.has(t)) return false;
-      lane.observed.fill(t, lane.own.data());
-      fold_pairs(graph_, lane.own.data(), lane.weights.edges().scores.data(), P, added);
+      lane.own.fill_zero();
+      lane.observed.add(t, lane.own.data());
+      for (int64_t s = 0; s < S; ++s) added[s] = lane.own[state_cell_[s]];
       return true;
     };
     const auto own = [&](int64_t t, double* out) {
@@ -133,9 +138,7 @@ void StateProblem::run_sequence(int64_t i, Terms terms, double* change, double* 
     for (int64_t t = 1; t < T && looks && graph_.folds; ++t) {
       if (!lane.observed.has(t)) continue;
       lane.pairs.fill_zero();
-      for (int64_t s = 0; s < S; ++s)
-        if (graph_.came_from[s] >= 0)
-          lane.pairs[graph_.came_from[s] * P + graph_.node_class[s]] += lane.states[t * S + s];
+      for (int64_t s = 0; s < S; ++s) lane.pairs[state_cell_[s]] += lane.states[t * S + s];
       take_pairs(t);
     }
   };
@@ -181,35 +184,35 @@ void StateProblem::sweep(Terms terms, const double* weights, double* gradient, d
   for (int64_t e = 0; e < E; ++e) scores[e] = laid_out.edges().scores[cell_[e]] + tuples[e];
   StateEdges edges(std::move(scores));
   if (beam_) edges.prepare_bounds(graph_);
-  Buffer dense = Buffer::zeros(layout_.dense_size()), change;
-  std::vector<double> each(layout_.n_features(), 0.0), sums(E, 0.0), amounts, totals;
+  dense_.reserve(layout_.dense_size());
+  dense_.fill_zero();
+  std::fill_n(gradient, n_features(), 0.0);
+  std::vector<double> sums(E, 0.0);
   for (const Piece& piece : pieces_) {
     const int64_t first = layout_.first(piece.begin), last = layout_.first(piece.end);
     const size_t n_tasks = piece.cuts.size() - 1;
-    change.reserve(static_cast<size_t>((last - first) * layout_.P()));
-    amounts.assign(layout_.entries_before(last) - layout_.entries_before(first), 0.0);
-    totals.assign(n_tasks * E, 0.0);
+    change_.reserve(static_cast<size_t>((last - first) * layout_.P()));
+    amounts_.assign(layout_.entries_before(last) - layout_.entries_before(first), 0.0);
+    totals_.assign(n_tasks * E, 0.0);
     for_each_task(
         n_threads_, n_tasks,
         [&](size_t task, int) {
           Lane lane(*this, laid_out, edges, tuples.data(), &watch);
           for (int64_t i = piece.cuts[task]; i < piece.cuts[task + 1]; ++i) {
             const int64_t at = layout_.first(i);
-            double* own = amounts.data() + layout_.entries_before(at) - layout_.entries_before(first);
-            run_sequence(i, terms, change.data() + (at - first) * layout_.P(), own, totals.data() + task * E,
-                         lane, values + i, lost_.data() + i);
+            double* own = amounts_.data() + layout_.entries_before(at) - layout_.entries_before(first);
+            run_sequence(i, terms, change_.data() + (at - first) * layout_.P(), own,
+                         totals_.data() + task * E, lane, values + i, lost_.data() + i);
           }
-          lane.pass.collect(totals.data() + task * E);
+          lane.pass.collect(totals_.data() + task * E);
         },
         &watch);
     for (size_t task = 0; task < n_tasks; ++task)
-      for (int64_t e = 0; e < E; ++e) sums[e] += totals[task * E + e];
-    add_up(piece, change.data(), amounts.data(), dense.data(), each.data());
+      for (int64_t e = 0; e < E; ++e) sums[e] += totals_[task * E + e];
+    add_up(piece, change_.data(), amounts_.data(), dense_.data(), gradient);
   }
-  for (int64_t e = 0; e < E; ++e) dense[layout_.pairs_at() + cell_[e]] += sums[e];
-  layout_.collect(dense.data(), each.data());
-  std::copy(each.begin(), each.end(), gradient);
-  std::fill_n(gradient + layout_.n_features(), n_tuples_, 0.0);
+  for (int64_t e = 0; e < E; ++e) dense_[layout_.pairs_at() + cell_[e]] += sums[e];
+  layout_.collect(dense_.data(), gradient);
   each_tuple([&](int64_t e, int32_t tuple) { gradient[layout_.n_features() + tuple] += sums[e]; });
 }
 

@@ -60,9 +60,12 @@ class StateProblem {
   std::optional<Beam> beam_;
   std::vector<double> lost_;
   int n_threads_;
-  std::vector<int64_t> cell_;  // [E] pair of classes of a transition
+  std::vector<int64_t> cell_;        // [E] pair of classes of a transition
+  std::vector<int64_t> state_cell_;  // [S] of those into a state, where the graph folds; n_pairs() for none
   std::vector<Piece> pieces_;
   std::vector<float> ones_;
+  Buffer dense_, change_;  // memory of an evaluation
+  std::vector<double> amounts_, totals_;
 };
 
 }  // namespace fieldcraft

@@ -12,6 +12,7 @@
 
 #include "canary.hpp"
 #include "kernels.hpp"
+#include "kernels/simd.hpp"
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 
@@ -67,6 +68,72 @@ void runs_best(const Runs& g, const double* a, const double* w, double* out, int
       to[k] = better ? score : to[k];
     }
   }
+}
+
+double states_joined(const double* psi, int64_t n, double* a) {
+  Vec sums{};
+  int64_t s = 0;
+  for (; s + kWidth <= n; s += kWidth) {
+    const Vec joined = loadu(a + s) * loadu(psi + s);
+    storeu(a + s, joined);
+    sums += joined;
+  }
+  double total = sum(sums);
+  for (; s < n; ++s) total += a[s] *= psi[s];
+  return CANARY(STATES_JOINED, total);
+}
+
+bool states_scaled(double factor, double least, int64_t n, double* a) {
+  IVec small{};
+  bool vanishes = false;
+  int64_t s = 0;
+  for (; s + kWidth <= n; s += kWidth) {
+    const Vec scaled = loadu(a + s) * splat(factor);
+    storeu(a + s, scaled);
+    small |= (scaled > Vec{}) & (scaled < splat(least));
+  }
+  for (int k = 0; k < kWidth; ++k) vanishes |= small[k] != 0;
+  for (; s < n; ++s) a[s] *= factor, vanishes |= (a[s] > 0) & (a[s] < least);
+  return vanishes;
+}
+
+bool states_closed(const double* a, const double* b, double weight, double factor, double most, int64_t n,
+                   double* v, double* out) {
+  const double scale = CANARY(STATES_CLOSED, weight);
+  IVec wrong{};
+  bool safe = true;
+  int64_t s = 0;
+  for (; s + kWidth <= n; s += kWidth) {
+    const Vec before = loadu(a + s), after = loadu(b + s);
+    const IVec none = before == Vec{};
+    storeu(out + s, select(none, Vec{}, splat(scale) * before * after));
+    storeu(v + s, select(none, Vec{}, loadu(v + s) * after * splat(factor)));
+    wrong |= ~none & ~(after < splat(most));
+  }
+  for (int k = 0; k < kWidth; ++k) safe &= wrong[k] == 0;
+  for (; s < n; ++s) {
+    const bool none = a[s] == 0;
+    out[s] = none ? 0.0 : scale * a[s] * b[s];
+    v[s] = none ? 0.0 : v[s] * b[s] * factor;
+    safe &= none | (b[s] < most);
+  }
+  return safe;
+}
+
+Spread states_exponentials(int64_t n, double* x) {
+  const Vec none = splat(-std::numeric_limits<double>::infinity());
+  Vec low = -none, high = none;
+  const int64_t whole = (n + kWidth - 1) / kWidth * kWidth;
+  for (int64_t s = n; s < whole; ++s) x[s] = none[0];
+  for (int64_t s = 0; s < whole; s += kWidth) {
+    const Vec row = load(x + s);
+    high = vmax(high, row);
+    low = vmin(low, select(row == none, -none, row));
+  }
+  const Spread found{lowest(low), highest(high), false};
+  if (found.high == none[0]) return found;
+  for (int64_t s = 0; s < whole; s += kWidth) store(x + s, exp_nonpositive(load(x + s) - splat(found.high)));
+  return found;
 }
 
 }  // namespace fieldcraft::FIELDCRAFT_LEVEL
