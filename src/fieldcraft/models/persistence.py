@@ -255,8 +255,8 @@ def _pack_parameters(model: Storable, kind: Any) -> tuple[dict[str, Any], Arrays
         named.pop("states", None)
     elif isinstance(states, str):
         states = getattr(model, "states_", None)
-    if isinstance(states, StateSpace):
-        tables = {} if states.is_plain else {f"states.{k}": v for k, v in pack_states(states).items()}
+    if isinstance(states, StateSpace) and not (states.is_plain and named.get("states", "labels") == "labels"):
+        tables = {f"states.{k}": v for k, v in pack_states(states).items()}
     if named.get("constraints") is not None:
         named["constraints"] = [str(constraint) for constraint in constraint_list(named["constraints"])]
     if "metric" in named:

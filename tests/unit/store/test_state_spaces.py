@@ -147,6 +147,18 @@ def test_a_plain_space_is_stored_as_labels(tmp_path: Path) -> None:
     assert loaded.log_partition(X).tobytes() == crf.log_partition(X).tobytes()
 
 
+@pytest.mark.parametrize("states", ["labels+observed", "ngrams:2+observed", "latent:1"])
+def test_a_space_that_training_settled_is_in_the_file(states: str, tmp_path: Path) -> None:
+    """Also where all label pairs occur, so that the space is that of plain labels."""
+    labels = [["N", "V", "V"], ["V"], ["N", "N", "V", "N"]]
+    crf = fc.ChainCRF(states=states, n_jobs=1).fit(X, labels)
+    crf.save(tmp_path / "m.fc")
+    loaded = fc.load(tmp_path / "m.fc")
+    assert loaded.states == states
+    assert loaded.states_.n_states == crf.states_.n_states
+    np.testing.assert_array_equal(loaded.log_probability(X, labels), crf.log_probability(X, labels))
+
+
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any], Path]:
     folder = tmp_path_factory.mktemp("parts")
