@@ -57,8 +57,7 @@ sanitize-threads: build
 	.ci/variant thread
 
 portable: build
-	.ci/variant portable
-	FIELDCRAFT_CPU=portable $(BIN)/python -m pytest tests/unit/features
+	.ci/portable
 
 wheel-test: build
 	.ci/wheel
