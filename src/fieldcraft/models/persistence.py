@@ -144,7 +144,12 @@ def freeze(model: Any) -> dict[str, Any]:
         header, state["arrays"] = _pack(model, model._parameters, compact=False)
         state["header"] = {"format": FORMAT, **header}
         state["fitted"] = {name: getattr(model, name) for name in FITTED if hasattr(model, name)}
-        state["states"] = vars(model).get("states_")  # what a text stood for in training
+        # what training found beside the parameters: the states that a text stood for, those of a pool's members
+        state["found"] = {
+            name: vars(model)[name]
+            for name in ("states_", "states")
+            if name in vars(model).keys() - state["params"]
+        }
     return state
 
 
@@ -152,11 +157,11 @@ def thaw(model: Any, state: dict[str, Any]) -> None:
     """Undo ``freeze``, also of an earlier version."""
     model.__init__(**state["params"])
     if "header" in state:
-        if state.get("states") is not None:
-            model.states_ = state["states"]
+        found = state.get("found", {} if state.get("states") is None else {"states_": state["states"]})
+        vars(model).update(found)
         _unpack(model, *upgrade({"format": 2, **state["header"]}, state["arrays"]))
         model.__init__(**state["params"])
-        vars(model).update(state["fitted"])
+        vars(model).update({**state["fitted"], **found})
 
 
 # -- the trained model ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import fieldcraft as fc
-from fieldcraft.errors import ModelFileError
+from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.store.snapshots import read_snapshot, write_snapshot
 
 WORDS = [["Old", "York"], ["a", "New", "York", "dog"]]
@@ -74,3 +74,44 @@ def test_a_damaged_snapshot(tmp_path: Path) -> None:
         ModelFileError, match=r"state is damaged: the content of weights has changed .*remove it"
     ):
         read_snapshot(path, "digest")
+
+
+SPACES = ["labels", "labels+observed", "ngrams:2+observed", "iob2", "latent:2"]
+MADE: dict[str, Callable[[str], Any]] = {
+    "chain": lambda states: _chain(states),
+    "rules": lambda states: _chain(states, constraints=[fc.forbidden("O", "I-x")]),
+    "calibrated": lambda states: fc.calibrate(_chain(states), SPANS_X, MISTAKEN),
+    "log_pool": lambda states: fc.LogOpinionPool([_chain(states), _chain(states, prior=None)]),
+    "linear_pool": lambda states: fc.LinearOpinionPool([_chain(states), _chain(states, prior=None)]),
+}
+SPANS_X = [[["a"], ["b"], ["c"]], [["b"], ["a"]], [["c"], ["a"], ["a"], ["b"]]]
+SPANS_Y = [["B-x", "I-x", "O"], ["O", "B-x"], ["O", "B-x", "I-x", "B-x"]]
+MISTAKEN = [["B-x", "I-x", "B-x"], ["O", "B-x"], ["O", "B-x", "I-x", "O"]]
+
+
+def _chain(states: str, **options: Any) -> fc.ChainCRF:
+    few = fc.LBFGS(max_iterations=5)
+    return fc.ChainCRF(states=states, optimiser=few, n_jobs=1, **options).fit(SPANS_X, SPANS_Y)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("states", SPACES)
+@pytest.mark.parametrize("made", MADE)
+def test_state_spaces(made: str, states: str, tmp_path: Path) -> None:
+    """Files and pickles of every kind of model over a state space answer as it does, also twice copied."""
+    try:
+        model = MADE[made](states)
+        model.predict(SPANS_X)
+    except InputError:
+        assert states == "latent:2"  # no pool, no calibration
+        return
+    model.save(tmp_path / "model.fc")
+    loaded = fc.load(tmp_path / "model.fc")
+    for again in (
+        loaded,
+        *(pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(m)))) for m in (model, loaded)),
+    ):
+        for one, other in zip(model.predict_proba(SPANS_X), again.predict_proba(SPANS_X)):
+            np.testing.assert_array_equal(one, other)
+        asked = model.log_probability(SPANS_X, SPANS_Y), again.log_probability(SPANS_X, SPANS_Y)
+        np.testing.assert_array_equal(*asked)
