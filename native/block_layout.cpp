@@ -72,7 +72,12 @@ BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const Enc
   place_sums(n_threads);
 }
 
-// The first blocks of all groups, then the second ones, and so on: that is the order in which they are dealt.
+std::vector<uint32_t> BlockLayout::group_sizes() const {
+  std::vector<uint32_t> sizes;
+  for (size_t g = 0; g + 1 < group_begin_.size(); ++g) sizes.push_back(group_begin_[g + 1] - group_begin_[g]);
+  return sizes;
+}
+
 void BlockLayout::cut() {
   const int64_t S = field_.S(), P = field_.P(), total = n_tokens();
   const int64_t most = std::clamp<int64_t>(kBlockBytes / (8 * P), kLeastTokens, kMostTokens);
@@ -80,7 +85,6 @@ void BlockLayout::cut() {
   const EdgeEntries& edges = field_.edges();
   const int64_t wanted_groups = std::clamp(kGroupLabels / P, kFewestGroups, kMostGroups);
   const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, wanted_groups);
-  n_groups_ = static_cast<uint32_t>(n_groups);
   const auto size_at = [&](double done,
                            uint32_t rank) {  // of the block that begins with this part of a group
     int part = 0;
@@ -90,13 +94,14 @@ void BlockLayout::cut() {
     return std::max({size, std::min(kLeastTokens, total), fewest});
   };
   int64_t i = 0;
+  group_begin_.push_back(0);
   for (int64_t g = 0; g < n_groups; ++g) {
     const int64_t begin = total * g / n_groups, end = total * (g + 1) / n_groups;
     for (uint32_t rank = 0; i < n_sequences() && (first(i) < end || g + 1 == n_groups); ++rank) {
       const double done = static_cast<double>(first(i) - begin) / static_cast<double>(end - begin);
       const int64_t size = size_at(done, rank);
       Block block;
-      block.group = static_cast<uint32_t>(g), block.rank = rank;
+      block.group = static_cast<uint32_t>(g);
       int64_t tokens = 0;
       for (; i < n_sequences() && (tokens == 0 || (tokens + length(i) <= size && first(i) < end)); ++i) {
         if (length(i) > 0) block.sequences.push_back({i, 0, length(i), 0});
@@ -104,9 +109,8 @@ void BlockLayout::cut() {
       }
       blocks_.push_back(std::move(block));
     }
+    group_begin_.push_back(static_cast<uint32_t>(blocks_.size()));
   }
-  std::stable_sort(blocks_.begin(), blocks_.end(),
-                   [](const Block& a, const Block& b) { return a.rank < b.rank; });
   for (Block& block : blocks_) {
     std::stable_sort(block.sequences.begin(), block.sequences.end(),
                      [](const BlockSequence& a, const BlockSequence& b) { return a.T > b.T; });
@@ -135,9 +139,10 @@ void BlockLayout::place_sums(int n_threads) {
   copies_ptr_.assign(n + 1, 0);
   for (uint32_t c = 0; c < n; ++c)
     copies_ptr_[c + 1] = copies_ptr_[c] + static_cast<uint32_t>(std::max(std::popcount(groups_of[c]) - 1, 0));
-  std::vector<uint64_t> begin(n_groups_ + 1);  // of each group's copies
+  const size_t n_groups = group_begin_.size() - 1;
+  std::vector<uint64_t> begin(n_groups + 1);  // of each group's copies
   begin[0] = padded(static_cast<int64_t>(field_.size()));
-  for_each_task(n_threads, n_groups_, [&](size_t g, int) {
+  for_each_task(n_threads, n_groups, [&](size_t g, int) {
     uint64_t size = 0;
     for (uint32_t c = 0; c < n; ++c)
       if (is_copy(groups_of[c], g)) size += field_.width(c);
@@ -148,7 +153,7 @@ void BlockLayout::place_sums(int n_threads) {
   if (sums_size_ >= kAddTo) throw std::length_error("the gradients of all blocks need more than 2^31 places");
   copies_.resize(copies_ptr_.back() + kCopiesAhead);
   std::fill(copies_.end() - kCopiesAhead, copies_.end(), 0);  // what is fetched ahead of the last
-  for_each_task(n_threads, n_groups_,
+  for_each_task(n_threads, n_groups,
                 [&](size_t g, int) { place_group(static_cast<uint32_t>(g), groups_of, begin[g]); });
 }
 
