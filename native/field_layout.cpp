@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kPieceFeatures = 4096;
 constexpr int kScalarShare = 8;  // scalars instead of a row, if they are at most this part of it
+constexpr int64_t kAhead = 24;   // features between a prefetch and its use
 // Widths of the classes, in units, where there are too many for each to have its own.
 constexpr int kFewWidths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 512, 2048, 8192};
 
@@ -273,13 +274,15 @@ void FieldLayout::expand(size_t p, const double* weights, double* field) const {
   const uint32_t begin = at_[std::min(pieces_[p].column, first_edge())];
   const uint32_t end = at_[std::min(pieces_[p + 1].column, first_edge())];
   std::fill(field + begin, field + end, 0.0);
-  for (int64_t k = pieces_[p].feature; k < pieces_[p + 1].feature && slot_[k] < end; ++k)
+  const int64_t last = pieces_[p + 1].feature;
+  for (int64_t k = pieces_[p].feature; k < last && slot_[k] < end; ++k) {
+    if (k + kAhead < last) __builtin_prefetch(weights + feature_[k + kAhead]);
     field[slot_[k]] += weights[feature_[k]];
+  }
 }
 
 void FieldLayout::collect(size_t begin, size_t end, const double* sums, const double* less,
                           double* gradient) const {
-  constexpr size_t kAhead = 24;  // features between a prefetch and its use
   for (size_t f = begin; f < end; ++f) {
     if (f + kAhead < end && slot_of_[f + kAhead] != kNone) __builtin_prefetch(sums + slot_of_[f + kAhead]);
     const double total = slot_of_[f] == kNone ? gradient[f] : sums[slot_of_[f]];
