@@ -89,6 +89,7 @@ class BlockLayout {
   void cut();
   void place_sums(int n_threads);
   void place_group(uint32_t group, const std::vector<uint16_t>& groups_of, uint64_t at);
+  void count_copies(const std::vector<uint16_t>& groups_of);
 
   FieldLayout field_;
   std::vector<int64_t> offsets_;
@@ -96,9 +97,10 @@ class BlockLayout {
   std::vector<Block> blocks_;
   std::vector<uint32_t> group_begin_;  // [groups + 1] blocks, which are in the order of the corpus
   int64_t most_tokens_ = 0, most_entries_ = 0, longest_ = 0;
-  size_t sums_size_ = 0;              // the field's sums, then copies
-  std::vector<uint32_t> copies_ptr_;  // [columns + 1]
-  std::vector<uint32_t> copies_;      // where they are
+  size_t sums_size_ = 0;                // the field's sums, then copies
+  std::vector<uint8_t> n_copies_;       // [columns]
+  std::vector<uint32_t> copies_;        // where they are
+  std::vector<uint32_t> piece_copies_;  // [pieces] where those of the field's pieces begin
 };
 
 }  // namespace fieldcraft

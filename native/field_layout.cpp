@@ -260,24 +260,35 @@ void FieldLayout::place_edges(const FeatureColumns& f, const EncodedTokens& toke
   }
 }
 
+// The slots of a piece are so few that 16 bits tell one from another, except that of one wide edge column.
 void FieldLayout::cut_pieces() {
+  constexpr uint32_t kPieceSlots = 65536;
   pieces_.assign(1, {0, 0});
-  for (uint32_t c = 1; c <= n_columns(); ++c)
+  for (uint32_t c = 1; c <= n_columns(); ++c) {
+    const uint32_t begin = pieces_.back().column;
+    if (at_[c] - at_[begin] > kPieceSlots && c - 1 > begin) pieces_.push_back({c - 1, features_end_[c - 1]});
     if (features_end_[c] - pieces_.back().feature >= kPieceFeatures || c == n_columns())
       pieces_.push_back({c, features_end_[c]});
+  }
+  from_piece_.resize(static_cast<size_t>(features_end_[first_edge()]));
+  for (size_t p = 0; p < n_pieces(); ++p)
+    for (size_t k = pieces_[p].feature; k < std::min<size_t>(pieces_[p + 1].feature, from_piece_.size()); ++k)
+      from_piece_[k] = static_cast<uint16_t>(slot_[k] - at_[pieces_[p].column]);
   std::vector<int64_t>().swap(features_end_);
   slot_of_.assign(static_cast<size_t>(n_features_), kNone);
   for (size_t k = 0; k < feature_.size(); ++k) slot_of_[feature_[k]] = slot_[k];
+  RawVector<uint32_t>().swap(slot_);
 }
 
 void FieldLayout::expand(size_t p, const double* weights, double* field) const {
   const uint32_t begin = at_[std::min(pieces_[p].column, first_edge())];
   const uint32_t end = at_[std::min(pieces_[p + 1].column, first_edge())];
   std::fill(field + begin, field + end, 0.0);
-  const int64_t last = pieces_[p + 1].feature;
-  for (int64_t k = pieces_[p].feature; k < last && slot_[k] < end; ++k) {
+  const int64_t last = std::min(pieces_[p + 1].feature, static_cast<int64_t>(from_piece_.size()));
+  double* const to = field + begin;
+  for (int64_t k = pieces_[p].feature; k < last; ++k) {
     if (k + kAhead < last) __builtin_prefetch(weights + feature_[k + kAhead]);
-    field[slot_[k]] += weights[feature_[k]];
+    to[from_piece_[k]] += weights[feature_[k]];
   }
 }
 
@@ -296,9 +307,8 @@ void FieldLayout::expand_pairs(const double* weights, double* scores) const {
 }
 
 size_t FieldLayout::bytes() const {
-  return 4 * (at_.size() + places_.size() * 3 + feature_.size() + slot_.size() + slot_of_.size() +
-              pair_feature_.size()) +
-         2 * labels_.size();
+  return 4 * (at_.size() + places_.size() * 3 + feature_.size() + slot_of_.size() + pair_feature_.size()) +
+         2 * (labels_.size() + from_piece_.size());
 }
 
 }  // namespace fieldcraft
