@@ -72,7 +72,12 @@ BlockLayout::BlockLayout(const FeatureColumns& features, int n_states, const Enc
   place_sums(n_threads);
 }
 
-// The first blocks of all groups, then the second ones, and so on: that is the order in which they are dealt.
+std::vector<uint32_t> BlockLayout::group_sizes() const {
+  std::vector<uint32_t> sizes;
+  for (size_t g = 0; g + 1 < group_begin_.size(); ++g) sizes.push_back(group_begin_[g + 1] - group_begin_[g]);
+  return sizes;
+}
+
 void BlockLayout::cut() {
   const int64_t S = field_.S(), P = field_.P(), total = n_tokens();
   const int64_t most = std::clamp<int64_t>(kBlockBytes / (8 * P), kLeastTokens, kMostTokens);
@@ -80,7 +85,6 @@ void BlockLayout::cut() {
   const EdgeEntries& edges = field_.edges();
   const int64_t wanted_groups = std::clamp(kGroupLabels / P, kFewestGroups, kMostGroups);
   const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, wanted_groups);
-  n_groups_ = static_cast<uint32_t>(n_groups);
   const auto size_at = [&](double done,
                            uint32_t rank) {  // of the block that begins with this part of a group
     int part = 0;
@@ -90,13 +94,14 @@ void BlockLayout::cut() {
     return std::max({size, std::min(kLeastTokens, total), fewest});
   };
   int64_t i = 0;
+  group_begin_.push_back(0);
   for (int64_t g = 0; g < n_groups; ++g) {
     const int64_t begin = total * g / n_groups, end = total * (g + 1) / n_groups;
     for (uint32_t rank = 0; i < n_sequences() && (first(i) < end || g + 1 == n_groups); ++rank) {
       const double done = static_cast<double>(first(i) - begin) / static_cast<double>(end - begin);
       const int64_t size = size_at(done, rank);
       Block block;
-      block.group = static_cast<uint32_t>(g), block.rank = rank;
+      block.group = static_cast<uint32_t>(g);
       int64_t tokens = 0;
       for (; i < n_sequences() && (tokens == 0 || (tokens + length(i) <= size && first(i) < end)); ++i) {
         if (length(i) > 0) block.sequences.push_back({i, 0, length(i), 0});
@@ -104,9 +109,8 @@ void BlockLayout::cut() {
       }
       blocks_.push_back(std::move(block));
     }
+    group_begin_.push_back(static_cast<uint32_t>(blocks_.size()));
   }
-  std::stable_sort(blocks_.begin(), blocks_.end(),
-                   [](const Block& a, const Block& b) { return a.rank < b.rank; });
   for (Block& block : blocks_) {
     std::stable_sort(block.sequences.begin(), block.sequences.end(),
                      [](const BlockSequence& a, const BlockSequence& b) { return a.T > b.T; });
@@ -132,12 +136,11 @@ void BlockLayout::place_sums(int n_threads) {
   static_assert(kMostGroups <= 16);
   for (const Block& block : blocks_)
     for (const uint32_t c : block.columns) groups_of[c] |= static_cast<uint16_t>(1u << block.group);
-  copies_ptr_.assign(n + 1, 0);
-  for (uint32_t c = 0; c < n; ++c)
-    copies_ptr_[c + 1] = copies_ptr_[c] + static_cast<uint32_t>(std::max(std::popcount(groups_of[c]) - 1, 0));
-  std::vector<uint64_t> begin(n_groups_ + 1);  // of each group's copies
+  count_copies(groups_of);
+  const size_t n_groups = group_begin_.size() - 1;
+  std::vector<uint64_t> begin(n_groups + 1);  // of each group's copies
   begin[0] = padded(static_cast<int64_t>(field_.size()));
-  for_each_task(n_threads, n_groups_, [&](size_t g, int) {
+  for_each_task(n_threads, n_groups, [&](size_t g, int) {
     uint64_t size = 0;
     for (uint32_t c = 0; c < n; ++c)
       if (is_copy(groups_of[c], g)) size += field_.width(c);
@@ -146,20 +149,32 @@ void BlockLayout::place_sums(int n_threads) {
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   sums_size_ = begin.back();
   if (sums_size_ >= kAddTo) throw std::length_error("the gradients of all blocks need more than 2^31 places");
-  copies_.resize(copies_ptr_.back() + kCopiesAhead);
-  std::fill(copies_.end() - kCopiesAhead, copies_.end(), 0);  // what is fetched ahead of the last
-  for_each_task(n_threads, n_groups_,
+  for_each_task(n_threads, n_groups,
                 [&](size_t g, int) { place_group(static_cast<uint32_t>(g), groups_of, begin[g]); });
+}
+
+void BlockLayout::count_copies(const std::vector<uint16_t>& groups_of) {
+  n_copies_.resize(groups_of.size());
+  uint32_t total = 0;
+  for (size_t piece = 0; piece < field_.n_pieces(); ++piece) {
+    piece_copies_.push_back(total);
+    for (uint32_t c = field_.piece(piece); c < field_.piece(piece + 1); ++c) {
+      n_copies_[c] = static_cast<uint8_t>(std::max(std::popcount(groups_of[c]) - 1, 0));
+      total += n_copies_[c];
+    }
+  }
+  copies_.assign(total + kCopiesAhead, 0);  // with what is fetched ahead of the last
 }
 
 // Where the blocks of a group have their sums. The first of them that has a column stores its sum.
 void BlockLayout::place_group(uint32_t group, const std::vector<uint16_t>& groups_of, uint64_t at) {
   RawVector<uint32_t> place(groups_of.size());
-  for (uint32_t c = 0; c < place.size(); ++c) {
+  uint32_t* copies = copies_.data();
+  for (uint32_t c = 0; c < place.size(); copies += n_copies_[c++]) {
     place[c] = field_.at(c);
     if (!is_copy(groups_of[c], group)) continue;
     const int before = std::popcount(groups_of[c] & ((1u << group) - 1));
-    place[c] = copies_[copies_ptr_[c] + static_cast<uint32_t>(before) - 1] = static_cast<uint32_t>(at);
+    place[c] = copies[before - 1] = static_cast<uint32_t>(at);
     at += field_.width(c);
   }
   for (Block& block : blocks_) {
@@ -215,17 +230,18 @@ void BlockLayout::gather(const Block& block, int kind, const double* node, const
 
 void BlockLayout::merge(size_t piece, double* sums) const {
   const uint32_t end = field_.piece(piece + 1);
+  const uint32_t* next = copies_.data() + piece_copies_[piece];
   for (uint32_t c = field_.piece(piece), stop; c < end; c = stop) {
     const int kind = field_.class_of(c);
     stop = std::min(end, field_.end_of(kind));
     const int width = kind < field_.n_classes() ? field_.widths()[kind] : 0;
-    const ColumnCopies copies{copies_ptr_.data(), copies_.data(), field_.all_at(), width, field_.unit()};
-    FIELDCRAFT_DISPATCH(add_copies, copies, c, stop, sums);
+    const ColumnCopies copies{n_copies_.data(), next, field_.all_at(), width, field_.unit()};
+    next = FIELDCRAFT_DISPATCH(add_copies, copies, c, stop, sums);
   }
 }
 
 size_t BlockLayout::bytes() const {
-  size_t total = field_.bytes() + 4 * (copies_ptr_.size() + copies_.size());
+  size_t total = field_.bytes() + 4 * copies_.size() + n_copies_.size();
   for (const Block& block : blocks_) total += block.bytes();
   return total;
 }

@@ -29,7 +29,7 @@ struct KindBegin {
 };
 
 struct Block {
-  uint32_t group = 0, rank = 0;          // its place in the group
+  uint32_t group = 0;
   std::vector<BlockSequence> sequences;  // longest first
   int64_t n_tokens = 0, n_entries = 0;
 
@@ -67,7 +67,8 @@ class BlockLayout {
   int64_t first(int64_t i) const { return offsets_[i]; }
   int64_t length(int64_t i) const { return offsets_[i + 1] - offsets_[i]; }
   const std::vector<Block>& blocks() const { return blocks_; }
-  uint32_t n_groups() const { return n_groups_; }
+  std::vector<uint32_t> group_sizes() const;  // [groups] blocks
+  size_t index_of(uint32_t group, uint32_t rank) const { return group_begin_[group] + rank; }
   int n_kinds() const { return field_.n_classes() + 2; }  // of columns: classes, scalars, edges
   int64_t most_tokens() const { return most_tokens_; }    // of a block
   int64_t most_entries() const { return most_entries_; }
@@ -88,16 +89,18 @@ class BlockLayout {
   void cut();
   void place_sums(int n_threads);
   void place_group(uint32_t group, const std::vector<uint16_t>& groups_of, uint64_t at);
+  void count_copies(const std::vector<uint16_t>& groups_of);
 
   FieldLayout field_;
   std::vector<int64_t> offsets_;
   bool valued_, wide_, wide_rows_;
   std::vector<Block> blocks_;
-  uint32_t n_groups_ = 1;
+  std::vector<uint32_t> group_begin_;  // [groups + 1] blocks, which are in the order of the corpus
   int64_t most_tokens_ = 0, most_entries_ = 0, longest_ = 0;
-  size_t sums_size_ = 0;              // the field's sums, then copies
-  std::vector<uint32_t> copies_ptr_;  // [columns + 1]
-  std::vector<uint32_t> copies_;      // where they are
+  size_t sums_size_ = 0;                // the field's sums, then copies
+  std::vector<uint8_t> n_copies_;       // [columns]
+  std::vector<uint32_t> copies_;        // where they are
+  std::vector<uint32_t> piece_copies_;  // [pieces] where those of the field's pieces begin
 };
 
 }  // namespace fieldcraft

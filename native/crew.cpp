@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "canary.hpp"
+#include "cores.hpp"
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -16,7 +17,8 @@ constexpr int kSpins = 2000;  // some thirty microseconds
 constexpr int kYields = 500;  // some hundred, or more where another thread wants this core
 constexpr std::chrono::microseconds kNap{50};
 constexpr std::chrono::microseconds kLongWait{250};  // longer, and than the call's own work: put aside
-constexpr std::chrono::milliseconds kShortRest{5}, kLongRest{300};
+constexpr std::chrono::milliseconds kShortRest{5}, kLongRest{1000};
+constexpr std::chrono::milliseconds kSettled{2};  // a caller changes its core more often: let it
 
 thread_local Crew* crew_at_hand = nullptr;
 
@@ -35,7 +37,10 @@ Crew::Crew(int n_threads) : most_(n_threads), process_(this_process()) {}
 void Crew::start(int n) {
   const auto there = [&] { return 1 + static_cast<int>(threads_.size()); };
   try {
-    while (there() < std::min(n, most_)) threads_.emplace_back([this, t = there()] { serve(t); });
+    while (there() < std::min(n, most_)) {
+      threads_.emplace_back([this, t = there()] { serve(t); });
+      core_ = -1;  // a new thread may run where its caller may
+    }
   } catch (...) {  // std::system_error, std::bad_alloc: go on with those that there are
     most_ = there();
   }
@@ -73,12 +78,25 @@ int Crew::at_hand() {
   return crew == nullptr ? 1 : crew->most_;
 }
 
+bool Crew::resting() {
+  const Crew* const crew = current();
+  return crew == nullptr || Clock::now() < crew->rests_[kBrief].until;
+}
+
+void Crew::make_way() {
+  const int core = this_core();
+  if (core == core_ || (core_ >= 0 && began_ - made_way_ < kSettled)) return;
+  core_ = core, made_way_ = began_;
+  keep_off(core, threads_);
+}
+
 // The calls' number changes in one order with the workers' looks at it: none sleeps through a call.
 void Crew::begin(int n_threads, Job job, const void* work) {
   start(n_threads);
   at_work_ = true;
   began_ = Clock::now();
-  if (began_ < rested_) return;
+  if (began_ < rests_[length_].until) return;
+  make_way();
   n_threads_ = n_threads, job_ = job, work_ = work;
   inside_.store(0, std::memory_order_release);
   calls_.fetch_add(1, std::memory_order_seq_cst);
@@ -100,9 +118,10 @@ void Crew::end(void (*waiting)(const void*), const void* of) {
 // Soon after the last rest: twice as long. Not with canaries: that of threads wants all of them at work.
 void Crew::rest([[maybe_unused]] Clock::time_point now) {
 #ifndef FIELDCRAFT_CANARY_RUNTIME
-  const bool again = now - rested_ < 4 * rest_;
-  rest_ = again ? std::min<Clock::duration>(2 * rest_, kLongRest) : kShortRest;
-  rested_ = now + rest_;
+  auto& [until, length] = rests_[length_];
+  const bool again = now - until < 4 * length;
+  length = again ? std::min<Clock::duration>(2 * length, kLongRest) : kShortRest;
+  until = now + length;
 #endif
 }
 

@@ -8,6 +8,11 @@
 // A worker that has begun may be put aside by the system for some milliseconds, and the call must wait for
 // it. Where calls are much shorter than that, a busy core would make two threads slower than one: after such
 // a call the workers rest for a while, the longer the sooner it happens again, and the caller works alone.
+// Brief calls and long ones rest apart: what a millisecond of work must not wait for is well worth it to
+// fifty of them.
+//
+// Where all cores are busy the system wakes a worker on the core of its caller and leaves it there: the two
+// would take turns on one core, and other programs have the rest of the machine. Workers keep off that core.
 //
 // A process that forks does not take its threads along: in the child there is no crew.
 #pragma once
@@ -40,11 +45,15 @@ class Crew {
   static Crew* current();
   // Threads that the calling thread has at hand, itself included.
   static int at_hand();
+  // Would a brief call be the calling thread's alone.
+  static bool resting();
   // work(0) here and work(thread) on those of the workers 1 .. n_threads-1 that come before it ends; it must
   // be complete when work(0) and all that have begun are done. Meanwhile `waiting` is called now and then.
   // Neither may throw.
+  enum Length { kBrief, kLong };
   template <class Work, class Waiting>
-  void run(int n_threads, const Work& work, const Waiting& waiting) {
+  void run(int n_threads, Length length, const Work& work, const Waiting& waiting) {
+    length_ = length;
     begin(n_threads, [](const void* of, int thread) { (*static_cast<const Work*>(of))(thread); }, &work);
     work(0);
     end([](const void* of) { (*static_cast<const Waiting*>(of))(); }, &waiting);
@@ -56,7 +65,13 @@ class Crew {
 
   using Clock = std::chrono::steady_clock;
 
+  struct Rest {
+    Clock::time_point until{};
+    Clock::duration length{0};  // the last time
+  };
+
   void start(int n);  // threads, until there are n with the caller, or as many as it may have
+  void make_way();
   void begin(int n_threads, Job job, const void* work);
   void end(void (*waiting)(const void*), const void* of);
   void serve(int thread);
@@ -75,8 +90,11 @@ class Crew {
   int n_threads_ = 0;  // of the call
   Job job_ = nullptr;
   const void* work_ = nullptr;
-  Clock::time_point began_, rested_{};  // the call; until when workers rest, or did
-  Clock::duration rest_{0};             // how long the last time
+  Length length_ = kBrief;
+  Clock::time_point began_;       // the call
+  Rest rests_[2];                 // of brief calls, of long ones
+  int core_ = -1;                 // that the workers keep off
+  Clock::time_point made_way_{};  // when they were told
 };
 
 }  // namespace fieldcraft

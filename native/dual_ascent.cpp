@@ -75,7 +75,7 @@ void DualAscent::accelerate() {
 
 // The n sequences of `order` in groups of Group::kMost. The threads of a crew share the sequences of a group,
 // then the owners of weights; nothing waits for a thread that has not begun, which the system may have put
-// aside for another program.
+// aside for another program. While the crew rests all weights have one owner, which is less work.
 class DualAscent::Round {
  public:
   Round(DualAscent& ascent, const int64_t* order, size_t n, Watch& watch)
@@ -89,10 +89,14 @@ class DualAscent::Round {
     for (; first_ < n_; first_ += Group::kMost) {
       watch_.check();
       gather();
-      for_each_task(n_owners_, group_.size(),
+      const bool alone = n_owners_ == 1 || Crew::resting();
+      for_each_task(alone ? 1 : n_owners_, group_.size(),
                     [&](size_t k, int thread) { ascent_.work_out(group_, k, lanes_[thread]); });
-      for_each_task(n_owners_, static_cast<size_t>(n_owners_),
-                    [&](size_t owner, int) { ascent_.apply(group_, static_cast<int>(owner)); });
+      if (alone)
+        ascent_.apply(group_, TrainingLayout::kAllOwners);
+      else
+        for_each_task(n_owners_, static_cast<size_t>(n_owners_),
+                      [&](size_t owner, int) { ascent_.apply(group_, static_cast<int>(owner)); });
       conclude();
     }
   }

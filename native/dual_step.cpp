@@ -128,7 +128,7 @@ void DualAscent::apply(const Group& group, int owner) {
     point_.live().add_nodes(group.members[k], group.change.data() + group.begin[k] * P, owner);
   for (size_t k = 0; k < group.size(); ++k)
     point_.live().add_entries(group.members[k], group.entry_change.data() + group.entry_begin[k], owner);
-  if (owner != 0) return;
+  if (owner > 0) return;
   for (size_t k = 0; k < group.size(); ++k)
     point_.live().add_cells(cells_, group.pair_change.data() + k * n_cells_);
   point_.live().refresh();

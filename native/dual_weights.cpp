@@ -42,9 +42,10 @@ void DualWeights::add_nodes(int64_t i, const double* change, int owner) {
 
 void DualWeights::add_entries(int64_t i, const double* change, int owner) {
   const uint32_t n_owners = static_cast<uint32_t>(layout_->n_threads());
+  const bool all = owner == TrainingLayout::kAllOwners;
   double* each = weights_.each();
   each_entry(i, [&](int64_t k, int64_t, int64_t, uint32_t f, double) {
-    if ((f >> 3) % n_owners == static_cast<uint32_t>(owner))  // whole cache lines
+    if (all || (f >> 3) % n_owners == static_cast<uint32_t>(owner))  // whole cache lines
       each[f] += change[k] * (factor_.size() == 1 ? factor_[0] : factor_[f]);
   });
 }

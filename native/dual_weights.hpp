@@ -48,7 +48,7 @@ class DualWeights {
     }
   }
   double weight(uint32_t f) const { return weights_.view().each[f]; }  // of an edge entry
-  // Adds factor * change [entries of the sequence] to the weights of one owner.
+  // Adds factor * change [entries of the sequence] to the weights of one owner, or of all.
   void add_entries(int64_t i, const double* change, int owner);
   // Adds factor * change [S, P]; refresh() then computes the edges again.
   void add_pairs(const double* change);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kPieceFeatures = 4096;
 constexpr int kScalarShare = 8;  // scalars instead of a row, if they are at most this part of it
+constexpr int64_t kAhead = 24;   // features between a prefetch and its use
 // Widths of the classes, in units, where there are too many for each to have its own.
 constexpr int kFewWidths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 512, 2048, 8192};
 
@@ -259,27 +260,40 @@ void FieldLayout::place_edges(const FeatureColumns& f, const EncodedTokens& toke
   }
 }
 
+// The slots of a piece are so few that 16 bits tell one from another, except that of one wide edge column.
 void FieldLayout::cut_pieces() {
+  constexpr uint32_t kPieceSlots = 65536;
   pieces_.assign(1, {0, 0});
-  for (uint32_t c = 1; c <= n_columns(); ++c)
+  for (uint32_t c = 1; c <= n_columns(); ++c) {
+    const uint32_t begin = pieces_.back().column;
+    if (at_[c] - at_[begin] > kPieceSlots && c - 1 > begin) pieces_.push_back({c - 1, features_end_[c - 1]});
     if (features_end_[c] - pieces_.back().feature >= kPieceFeatures || c == n_columns())
       pieces_.push_back({c, features_end_[c]});
+  }
+  from_piece_.resize(static_cast<size_t>(features_end_[first_edge()]));
+  for (size_t p = 0; p < n_pieces(); ++p)
+    for (size_t k = pieces_[p].feature; k < std::min<size_t>(pieces_[p + 1].feature, from_piece_.size()); ++k)
+      from_piece_[k] = static_cast<uint16_t>(slot_[k] - at_[pieces_[p].column]);
   std::vector<int64_t>().swap(features_end_);
   slot_of_.assign(static_cast<size_t>(n_features_), kNone);
   for (size_t k = 0; k < feature_.size(); ++k) slot_of_[feature_[k]] = slot_[k];
+  RawVector<uint32_t>().swap(slot_);
 }
 
 void FieldLayout::expand(size_t p, const double* weights, double* field) const {
   const uint32_t begin = at_[std::min(pieces_[p].column, first_edge())];
   const uint32_t end = at_[std::min(pieces_[p + 1].column, first_edge())];
   std::fill(field + begin, field + end, 0.0);
-  for (int64_t k = pieces_[p].feature; k < pieces_[p + 1].feature && slot_[k] < end; ++k)
-    field[slot_[k]] += weights[feature_[k]];
+  const int64_t last = std::min(pieces_[p + 1].feature, static_cast<int64_t>(from_piece_.size()));
+  double* const to = field + begin;
+  for (int64_t k = pieces_[p].feature; k < last; ++k) {
+    if (k + kAhead < last) __builtin_prefetch(weights + feature_[k + kAhead]);
+    to[from_piece_[k]] += weights[feature_[k]];
+  }
 }
 
 void FieldLayout::collect(size_t begin, size_t end, const double* sums, const double* less,
                           double* gradient) const {
-  constexpr size_t kAhead = 24;  // features between a prefetch and its use
   for (size_t f = begin; f < end; ++f) {
     if (f + kAhead < end && slot_of_[f + kAhead] != kNone) __builtin_prefetch(sums + slot_of_[f + kAhead]);
     const double total = slot_of_[f] == kNone ? gradient[f] : sums[slot_of_[f]];
@@ -293,9 +307,8 @@ void FieldLayout::expand_pairs(const double* weights, double* scores) const {
 }
 
 size_t FieldLayout::bytes() const {
-  return 4 * (at_.size() + places_.size() * 3 + feature_.size() + slot_.size() + slot_of_.size() +
-              pair_feature_.size()) +
-         2 * labels_.size();
+  return 4 * (at_.size() + places_.size() * 3 + feature_.size() + slot_of_.size() + pair_feature_.size()) +
+         2 * (labels_.size() + from_piece_.size());
 }
 
 }  // namespace fieldcraft

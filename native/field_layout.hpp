@@ -127,7 +127,9 @@ class FieldLayout {
   std::vector<uint32_t> at_;               // [columns + 1]
   std::vector<uint16_t> labels_;           // [scalars]
   RawVector<Place> places_;                // [A]
-  RawVector<uint32_t> feature_, slot_;     // by column
+  RawVector<uint32_t> feature_;            // by column
+  RawVector<uint32_t> slot_;               // the same, while it is built
+  RawVector<uint16_t> from_piece_;         // its slot less the first one of the piece; of nodes alone
   std::vector<uint32_t> slot_of_;      // [F] the same by feature; kNone for pairs, and where no token has it
   std::vector<int64_t> features_end_;  // [columns + 1] while it is built
   std::vector<Piece> pieces_;

@@ -97,12 +97,13 @@ struct BlockColumns {
   const double* values;
 };
 
-// Copies of columns that occur in several groups of blocks: those of column c are copies[ptr[c]] ..
-// copies[ptr[c + 1]], followed by kCopiesAhead that mean nothing; they are added to what is at [columns + 1].
-// Rows have one width; without, each column has its own.
+// Copies of columns that occur in several groups of blocks: n [columns] of each, one after the other, those
+// of the first column that is asked for first, with kCopiesAhead after the last that mean nothing. They are
+// added to what is at [columns + 1]. Rows have one width; without, each column has its own.
 constexpr int kCopiesAhead = 16;
 struct ColumnCopies {
-  const uint32_t *ptr, *copies, *at;
+  const uint8_t* n;
+  const uint32_t *copies, *at;
   int width, unit;
 };
 
@@ -124,8 +125,9 @@ struct ChainBlock {
 FIELDCRAFT_EACH_LEVEL(void score_block(const BlockScores& block, const double* field, const double* scalars,
                                        double* node))
 FIELDCRAFT_EACH_LEVEL(void gather_block(const BlockColumns& block, const double* node, double* sums))
-FIELDCRAFT_EACH_LEVEL(void add_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end,
-                                      double* sums))
+// Returns where the copies of the columns after them begin.
+FIELDCRAFT_EACH_LEVEL(const uint32_t* add_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end,
+                                                 double* sums))
 // False, and nothing done, where a score is too large. log_z [n] is without the shift of the edges.
 FIELDCRAFT_EACH_LEVEL(bool chain_block(const ChainBlock& group, double* log_z))
 

@@ -93,8 +93,8 @@ class Departures {
   int n_ = 0;
 };
 
-// With a watch no task begins after it has ended the call. The threads are those of the caller's crew, if it
-// has one, else new ones.
+// With a watch, which long calls have, no task begins after it has ended the call. The threads are those of
+// the caller's crew, if it has one, else new ones.
 template <class Task>
 void for_each_task(int n_threads, size_t n_tasks, const Task& task, Watch* watch = nullptr) {
   std::atomic<size_t> next{0};
@@ -111,7 +111,8 @@ void for_each_task(int n_threads, size_t n_tasks, const Task& task, Watch* watch
   Failures failures(useful);
   if (Crew* crew = Crew::current()) {
     crew->run(
-        useful, [&](int thread) { failures.guard(thread, [&] { work(thread); }); },
+        useful, watch != nullptr ? Crew::kLong : Crew::kBrief,
+        [&](int thread) { failures.guard(thread, [&] { work(thread); }); },
         [&] {
           failures.guard(0, [&] {
             if (watch != nullptr) watch->check();

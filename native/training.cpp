@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "parallel.hpp"
-#include "relay.hpp"
 #include "sequence_oracle.hpp"
 #include "vectormath.hpp"
 
@@ -40,6 +39,7 @@ struct ChainProblem::Lane {
   Buffer wide[kGroupSize];  // [T, padded] of a sequence
   std::vector<SequencePass> passes;
   PairSums* pairs = nullptr;  // of the block
+  uint32_t group = 0;         // of the last block
 
   double* room(int64_t T, int64_t width, size_t k) {
     wide[k].reserve(static_cast<size_t>(T * width));
@@ -65,7 +65,7 @@ struct ChainProblem::Sweep {
       : field(blocks.field().weights_size()),
         sums(blocks.sums_size()),
         pairs(blocks.blocks().size()),
-        relay(blocks.n_groups(), static_cast<size_t>(blocks.n_kinds())) {
+        relay(blocks.group_sizes(), static_cast<size_t>(blocks.n_kinds())) {
     const size_t S = static_cast<size_t>(blocks.field().S()), P = static_cast<size_t>(blocks.field().P());
     // A feature of label pairs may belong to an attribute that occurs at first tokens alone, or at none; all
     // other columns occur in some block, which writes their sums.
@@ -260,8 +260,9 @@ void ChainProblem::run_one(const BlockSequence& s, Lane& lane) {
   take(s, out, lane);
 }
 
-void ChainProblem::run_block(size_t index, Lane& lane) {
+void ChainProblem::run_block(Relay::Task task, Lane& lane) {
   Sweep& sweep = *sweep_;
+  const size_t index = blocks_->index_of(task.group, task.rank);
   const Block& block = blocks_->blocks()[index];
   const int64_t P = blocks_->field().P();
   std::optional<PairSums>& pairs = sweep.pairs[index];
@@ -282,9 +283,9 @@ void ChainProblem::run_block(size_t index, Lane& lane) {
     for (; done == 0; ++done) run_one(block.sequences[k], lane);
   }
   for (int kind = 0; kind < blocks_->n_kinds(); ++kind) {
-    if (!sweep.relay.wait(block.group, static_cast<size_t>(kind), block.rank)) return;
+    if (!sweep.relay.wait(task, static_cast<size_t>(kind))) return;
     blocks_->gather(block, kind, lane.node.data(), lane.entries.data(), sweep.sums.data());
-    sweep.relay.pass(block.group, static_cast<size_t>(kind));
+    sweep.relay.pass(task, static_cast<size_t>(kind));
   }
 }
 
@@ -331,11 +332,13 @@ double ChainProblem::sweep(Mode mode, const double* weights, Less less, double* 
   sweep.lanes.resize(std::max<size_t>(sweep.lanes.size(), n_threads_));
   for_each_task(
       n_threads_, blocks_->blocks().size(),
-      [&](size_t block, int thread) {
+      [&](size_t, int thread) {
         try {
           std::unique_ptr<Lane>& lane = sweep.lanes[thread];
           if (!lane) lane = std::make_unique<Lane>(*blocks_);
-          run_block(block, *lane);
+          const Relay::Task task = sweep.relay.take(lane->group);
+          lane->group = task.group;
+          run_block(task, *lane);
         } catch (...) {
           sweep.relay.fail();  // those that wait for this block end, too
           throw;

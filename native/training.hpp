@@ -24,6 +24,7 @@
 
 #include "block_layout.hpp"
 #include "objectives.hpp"
+#include "relay.hpp"
 #include "training_layout.hpp"
 #include "vectormath.hpp"
 
@@ -115,7 +116,7 @@ class ChainProblem {
   double sweep(Mode mode, const double* weights, Less less, double* gradient, double* per_sequence,
                Watch& watch, Quadratic* penalty = nullptr);
   double finish(const double* weights, Less less, double* gradient, Quadratic* penalty);
-  void run_block(size_t block, Lane& lane);
+  void run_block(Relay::Task task, Lane& lane);
   size_t run_together(const Block& block, size_t first, Lane& lane);
   size_t run_grouped(const Block& block, size_t first, Lane& lane);
   void run_one(const BlockSequence& sequence, Lane& lane);

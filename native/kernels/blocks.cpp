@@ -237,51 +237,56 @@ void gather(const BlockColumns& b, const Token* tokens, const double* node, doub
 
 // Rows of N vectors.
 template <class U, int N>
-void add_row_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+const uint32_t* add_row_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+  const uint32_t* copy = columns.copies;
   for (uint32_t c = begin; c < end; ++c) {
-    const uint32_t first = columns.ptr[c], last = columns.ptr[c + 1];
-    if (first == last) continue;
+    if (columns.n[c] == 0) continue;
     double* const out = sums + columns.at[c];
     typename U::V acc[N];
     for (int v = 0; v < N; ++v) acc[v] = U::load(out + v * U::kWidth);
-    for (uint32_t k = first; k < last; ++k) {
-      prefetch_row<N * U::kWidth>(sums + columns.copies[k + kCopiesAhead]);
-      const double* copy = sums + columns.copies[k];
-      for (int v = 0; v < N; ++v) acc[v] += U::load(copy + v * U::kWidth);
+    for (const uint32_t* const last = copy + columns.n[c]; copy < last; ++copy) {
+      prefetch_row<N * U::kWidth>(sums + copy[kCopiesAhead]);
+      for (int v = 0; v < N; ++v) acc[v] += U::load(sums + *copy + v * U::kWidth);
     }
     for (int v = 0; v < N; ++v) U::store(out + v * U::kWidth, acc[v]);
   }
+  return copy;
 }
 
 // Columns of any width.
-void add_any_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+const uint32_t* add_any_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+  const uint32_t* copy = columns.copies;
   for (uint32_t c = begin; c < end; ++c) {
-    const uint32_t first = columns.ptr[c], last = columns.ptr[c + 1];
-    if (first == last) continue;
+    if (columns.n[c] == 0) continue;
     double* out = sums + columns.at[c];
     const uint32_t n =
         columns.width > 0 ? static_cast<uint32_t>(columns.width) : columns.at[c + 1] - columns.at[c];
+    const uint32_t* const last = copy + columns.n[c];
     for (uint32_t j = 0; j < n; ++j) {
       double total = out[j];
-      for (uint32_t k = first; k < last; ++k) {
-        __builtin_prefetch(sums + columns.copies[k + kCopiesAhead]);
-        total += sums[columns.copies[k] + j];
+      for (const uint32_t* from = copy; from < last; ++from) {
+        __builtin_prefetch(sums + from[kCopiesAhead]);
+        total += sums[*from + j];
       }
       out[j] = total;
     }
+    copy = last;
   }
+  return copy;
 }
 
 }  // namespace
 
-void add_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+const uint32_t* add_copies(const ColumnCopies& columns, uint32_t begin, uint32_t end, double* sums) {
+  const uint32_t* next = nullptr;
   const auto rows = [&](auto unit) {
     using U = decltype(unit);
     return of_width<kRegisters>(columns.width / U::kWidth, [&](auto width) {
-      add_row_copies<U, decltype(width)::value>(columns, begin, end, sums);
+      next = add_row_copies<U, decltype(width)::value>(columns, begin, end, sums);
     });
   };
-  if (!(columns.unit == 4 ? rows(Unit4{}) : rows(Unit8{}))) add_any_copies(columns, begin, end, sums);
+  if (!(columns.unit == 4 ? rows(Unit4{}) : rows(Unit8{}))) next = add_any_copies(columns, begin, end, sums);
+  return next;
 }
 
 void score_block(const BlockScores& b, const double* field, const double* scalars, double* node) {
