@@ -39,7 +39,7 @@ class Reading {
       std::vector<Block> blocks = window(sequences, first, n);
       const Py_ssize_t last = blocks.back().last;
       const double share = static_cast<double>(last) / static_cast<double>(n);
-      if (blocks.size() == 1 || n_threads_ == 1) {
+      if (blocks.size() == 1 || (n_threads_ == 1 && getenv("FC_SHARED") == nullptr)) {
         read_serially(sequences, first, last);
         blocks.clear();
         if (first == 0) out.reserve(out.size(), share);
@@ -53,14 +53,14 @@ class Reading {
   }
 
  private:
-  struct Block {
+  struct alignas(128) Block {
     Py_ssize_t first, last, stopped;  // sequences; those from `stopped` on are not read
     AttributeIds ids;                 // those of unsettled names are above known_
     std::vector<SharedNames::Note> notes;
     size_t missing = 0;  // names for which the shared table has no room
     AttributeIds::Place at{};
   };
-  struct Scratch {
+  struct alignas(128) Scratch {
     PlainReader reader;
     std::vector<int32_t> found;
     SharedNames::Room room;
