@@ -62,6 +62,11 @@ class Array {
     own().resize(n, value);
     refresh();
   }
+  void reserve(size_t n) {
+    own().reserve(n);
+    refresh();
+  }
+  size_t capacity() const { return keeper_ ? size_ : own_.capacity(); }
   void shrink_to_fit() {
     if (keeper_) return;
     own_.shrink_to_fit();

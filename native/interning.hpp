@@ -200,9 +200,11 @@ class Interner {
     return {tight.slots_.begin(), tight.slots_.end()};
   }
 
+  // Gives memory back where much was reserved. What was reserved and not used was never touched: where it is
+  // little, to copy all keys costs more than it saves.
   void shrink() {
-    arena_.shrink_to_fit();
-    starts_.shrink_to_fit();
+    if (arena_.capacity() / 4 * 3 > arena_.size()) arena_.shrink_to_fit();
+    if (starts_.capacity() / 4 * 3 > starts_.size()) starts_.shrink_to_fit();
   }
 
  private:

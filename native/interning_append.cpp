@@ -5,51 +5,61 @@
 // nor do the slots of a file, which are made anew.
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <stdexcept>
 
 #include "interning.hpp"
 #include "parallel.hpp"
+#include "short_name.hpp"
 
 namespace fieldcraft {
 
 void Interner::append_new(const std::vector<std::vector<std::string_view>>& parts, size_t expected,
                           int n_threads) {
   constexpr size_t kFew = 4096;  // keys: sooner done than threads are started
-  std::vector<size_t> first{size()};
-  std::vector<uint32_t> ends;
-  size_t bytes = arena_.size();
-  for (const std::vector<std::string_view>& part : parts) {
-    first.push_back(first.back() + part.size());
-    for (const std::string_view key : part) ends.push_back(static_cast<uint32_t>(bytes += key.size()));
-  }
+  std::vector<size_t> first{size()}, begin(parts.size() + 1);
+  for (const std::vector<std::string_view>& part : parts) first.push_back(first.back() + part.size());
+  const size_t n_new = first.back() - size();
+  if (n_new < kFew) n_threads = 1;
+  for_each_task(n_threads, parts.size(), [&](size_t p, int) {
+    for (const std::string_view key : parts[p]) begin[p + 1] += key.size();
+  });
+  begin[0] = arena_.size();
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
   if (first.back() > kMostKeys) throw std::length_error("more than 2^30 distinct keys");
-  if (bytes > kMostBytes) throw std::length_error("more than 4 GiB of distinct keys");
-  if ((first.back() + 1) * 2 > slots_.size()) reserve(std::max(first.back(), std::min(expected, kMostKeys)));
+  if (begin.back() > kMostBytes) throw std::length_error("more than 4 GiB of distinct keys");
+  expected = std::max(first.back(), std::min(expected, kMostKeys));
+  if ((first.back() + 1) * 2 > slots_.size()) reserve(expected);
   const size_t before = arena_.size();
-  arena_.resize(bytes, 0);
+  arena_.reserve(begin.back() + begin.back() / std::max<size_t>(first.back(), 1) * (expected - first.back()));
+  starts_.reserve(expected + 1);
+  arena_.resize(begin.back(), 0);
   try {
-    starts_.append(ends.begin(), ends.end());
+    starts_.resize(first.back() + 1, 0);
   } catch (...) {
     arena_.resize(before, 0);
     throw;
   }
   char* const arena = arena_.writable();
+  uint32_t* const starts = starts_.writable();
   uint32_t* const slots = slots_.writable();
-  for_each_task(ends.size() < kFew ? 1 : n_threads, parts.size(), [&](size_t p, int) {
+  for_each_task(n_threads, parts.size(), [&](size_t p, int) {
     uint64_t hashes[kBatch];
-    for (size_t begin = 0; begin < parts[p].size(); begin += kBatch) {
-      const size_t n = std::min(kBatch, parts[p].size() - begin), id = first[p] + begin;
+    size_t at = begin[p];
+    for (size_t done = 0; done < parts[p].size(); done += kBatch) {
+      const size_t n = std::min(kBatch, parts[p].size() - done), id = first[p] + done;
       for (size_t i = 0; i < n; ++i) {
-        const std::string_view key = parts[p][begin + i];
-        std::copy(key.begin(), key.end(), arena + starts_[id + i]);
-        prefetch(hashes[i] = hash_bytes(key.data(), key.size()));
+        const std::string_view key = parts[p][done + i];
+        std::copy(key.begin(), key.end(), arena + at);
+        starts[id + i + 1] = static_cast<uint32_t>(at += key.size());
+        prefetch_to_write(&slots[(hashes[i] = hash_bytes(key.data(), key.size())) & mask_]);
       }
       for (size_t i = 0; i < n; ++i) {
-        size_t at = hashes[i] & mask_;
-        for (uint32_t seen = kEmpty; !std::atomic_ref<uint32_t>(slots[at]).compare_exchange_strong(
+        size_t slot = hashes[i] & mask_;
+        for (uint32_t seen = kEmpty; !std::atomic_ref<uint32_t>(slots[slot]).compare_exchange_strong(
                  seen, tag_of(hashes[i]) | static_cast<uint32_t>(id + i), std::memory_order_relaxed);
              seen = kEmpty)
-          at = (at + 1) & mask_;
+          slot = (slot + 1) & mask_;
       }
     }
   });

@@ -4,6 +4,21 @@
 
 namespace fieldcraft {
 
+namespace {
+
+constexpr size_t kSoon = 1024;  // bytes of records between a prefetch and its use
+
+// Whether `position` is the lowest by now, or was so when its record was made.
+bool lower(std::atomic<uint64_t>& first, uint64_t position) {
+  uint64_t lowest = first.load(std::memory_order_relaxed);
+  while (position < lowest &&
+         !first.compare_exchange_weak(lowest, position, std::memory_order_relaxed)) {
+  }
+  return position <= lowest;
+}
+
+}  // namespace
+
 void SharedNames::reserve(size_t more) {
   const size_t wanted = std::bit_ceil((taken_.load() + more) / 5 * 8 + 8);
   if (wanted <= slots_.size()) return;
@@ -18,77 +33,111 @@ void SharedNames::reserve(size_t more) {
   slots_.swap(larger);
 }
 
+inline void SharedNames::Asked::set(std::string_view its_name, bool in_memory) {
+  const size_t n = its_name.size();
+  name = its_name;
+  if (n > ShortName::kMost) {
+    hash = static_cast<uint32_t>(hash_bytes(name.data(), n));
+    return;
+  }
+  key = in_memory ? ShortName::before(name.data() + n, n) : ShortName::of(name);
+  hash = static_cast<uint32_t>(key.hash(n));
+}
+
+inline bool SharedNames::Asked::is(const Record& record) const {
+  if (record.length != name.size()) return false;
+  if (name.size() > ShortName::kMost) return same_bytes(record.text(), name.data(), name.size());
+  ShortName stored;
+  std::memcpy(&stored, record.text(), sizeof stored);
+  return stored == key;
+}
+
 // A record in the thread's own memory, from a new segment if need be. Records of more than a segment have one
 // of their own.
-uint32_t SharedNames::make(std::string_view name, Room& room) {
+uint32_t SharedNames::make(const Asked& asked, uint64_t position, Room& room) {
+  const std::string_view name = asked.name;
   const size_t bytes = size_of(name), segment = std::max(bytes, size_t{kUnit} * kUnits);
   if (static_cast<size_t>(room.end - room.next) < bytes) {
     const std::lock_guard<std::mutex> lock(making_);
-    if (memory_.size() == kMostSegments) throw std::length_error("more than 16 GiB of distinct names");
-    memory_.emplace_back(new char[segment]);
-    room.next = memory_.back().get(), room.end = room.next + segment;
+    if (memory_.size() == kMostSegments) throw std::length_error("more than 32 GiB of distinct names");
+    memory_.emplace_back(segment);
+    room.next = memory_.back().data(), room.end = room.next + segment;
     room.handle = static_cast<uint32_t>(memory_.size() - 1) * kUnits;
     segments_[memory_.size() - 1] = room.next;
   }
   Record* const record =
-      new (room.next) Record{{~uint64_t{0}}, kUnsettled, static_cast<uint32_t>(name.size())};
-  std::memcpy(static_cast<void*>(record + 1), name.data(), name.size());
+      new (room.next) Record{{position}, kUnsettled, static_cast<uint32_t>(name.size())};
+  prefetch_to_write(room.next + kSoon);  // else the exchange below would wait for this memory
+  void* const text = static_cast<void*>(record + 1);
+  if (name.size() <= ShortName::kMost)
+    std::memcpy(text, &asked.key, sizeof asked.key);
+  else
+    std::memcpy(text, name.data(), name.size());
   return room.handle;
 }
 
-uint32_t SharedNames::intern(std::string_view name, uint32_t hash, Room& room, size_t& added) {
+uint32_t SharedNames::intern(const Asked& asked, uint64_t position, Room& room, size_t& added) {
   const size_t mask = slots_.size() - 1;
   bool made = false;
   uint32_t own = 0;
-  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+  for (size_t i = asked.hash & mask;; i = (i + 1) & mask) {
     uint64_t seen = slot(i).load(std::memory_order_acquire);
     if (seen == 0) {
-      if (!made) own = make(name, room), made = true;
-      const uint64_t mine = uint64_t{hash} << 32 | (own + 1);
+      if (!made) own = make(asked, position, room), made = true;
+      const uint64_t mine = uint64_t{asked.hash} << 32 | (own + 1);
       if (slot(i).compare_exchange_strong(seen, mine, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        const size_t bytes = size_of(name);
+        const size_t bytes = size_of(asked.name);
         room.next += bytes, room.handle += static_cast<uint32_t>(bytes / kUnit);
         ++added;
         return own;
       }
     }
-    if ((seen >> 32) == hash && is(at(handle_of(seen)), name)) return handle_of(seen);
+    if ((seen >> 32) == asked.hash && asked.is(at(handle_of(seen)))) return handle_of(seen);
   }
 }
 
 // As in Interner::find_many, each step fetches the memory that the next one needs.
-size_t SharedNames::look_up(const std::vector<std::string_view>& names, const std::vector<uint64_t>& hashes,
-                            uint64_t from, int32_t above, Room& room, std::vector<Note>& notes,
-                            int32_t* ids) {
+size_t SharedNames::look_up(const std::vector<std::string_view>& names, bool in_memory, uint64_t from,
+                            int32_t above, Room& room, std::vector<Note>& notes, int32_t* ids) {
   constexpr size_t kBatch = Interner::kBatch;
   const size_t mask = slots_.size() - 1;
+  Asked asked[kBatch];
   uint64_t seen[kBatch];
+  uint32_t handle[kBatch];
+  uint8_t absent[kBatch];
   size_t added = 0;
   for (size_t begin = 0; begin < names.size(); begin += kBatch) {
     const size_t n = std::min(kBatch, names.size() - begin);
-    const uint64_t* const hash = hashes.data() + begin;
-    const std::string_view* const name = names.data() + begin;
-    for (size_t i = 0; i < n; ++i) __builtin_prefetch(&slots_[static_cast<uint32_t>(hash[i]) & mask]);
     for (size_t i = 0; i < n; ++i) {
-      const uint32_t h = static_cast<uint32_t>(hash[i]);
+      asked[i].set(names[begin + i], in_memory);
+      __builtin_prefetch(&slots_[asked[i].hash & mask]);
+    }
+    for (size_t i = 0; i < n; ++i) {
+      const uint32_t h = asked[i].hash;
       size_t k = h & mask;
       while ((seen[i] = slot(k).load(std::memory_order_acquire)) != 0 && (seen[i] >> 32) != h)
         k = (k + 1) & mask;
-      if (seen[i] != 0) __builtin_prefetch(&at(handle_of(seen[i])));
+      if (seen[i] != 0)
+        __builtin_prefetch(&at(handle_of(seen[i])));
+      else
+        prefetch_to_write(&slots_[k]);
+    }
+    size_t n_absent = 0;
+    for (size_t i = 0; i < n; ++i) {
+      handle[i] = handle_of(seen[i]);
+      absent[n_absent] = static_cast<uint8_t>(i);
+      n_absent += seen[i] == 0 || !asked[i].is(at(handle[i]));
+    }
+    // Apart from the others: an exchange waits until all that was begun is done.
+    for (size_t k = 0; k < n_absent; ++k) {
+      const size_t i = absent[k];
+      handle[i] = intern(asked[i], from + begin + i, room, added);
     }
     for (size_t i = 0; i < n; ++i) {
-      const uint32_t handle = seen[i] != 0 && is(at(handle_of(seen[i])), name[i])
-                                  ? handle_of(seen[i])
-                                  : intern(name[i], static_cast<uint32_t>(hash[i]), room, added);
-      Record& found = at(handle);
-      ids[begin + i] = found.id == kUnsettled ? above + static_cast<int32_t>(handle) : found.id;
-      if (found.id != kUnsettled) continue;
-      const uint64_t position = from + begin + i;
-      uint64_t first = found.first.load(std::memory_order_relaxed);
-      while (position < first &&
-             !found.first.compare_exchange_weak(first, position, std::memory_order_relaxed)) {
-      }
-      if (position < first) notes.push_back({handle, position});
+      Record& found = at(handle[i]);
+      ids[begin + i] = found.id == kUnsettled ? above + static_cast<int32_t>(handle[i]) : found.id;
+      if (found.id == kUnsettled && lower(found.first, from + begin + i))
+        notes.push_back({handle[i], from + begin + i});
     }
   }
   return added;

@@ -14,11 +14,11 @@
 // Between windows the calling thread alone settles the ids and makes the table larger.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <span>
@@ -28,6 +28,7 @@
 
 #include "interning.hpp"
 #include "raw_vector.hpp"
+#include "short_name.hpp"
 
 namespace fieldcraft {
 
@@ -38,8 +39,11 @@ class SharedNames {
   struct Record {
     std::atomic<uint64_t> first;  // the lowest position of an occurrence
     int32_t id;                   // or kUnsettled
-    uint32_t length;              // of the name, which follows
-    std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), length}; }
+    uint32_t length;              // of the name, which follows; a short one as ShortName
+    const char* text() const { return reinterpret_cast<const char*>(this + 1); }
+    std::string_view name() const {
+      return {text() + (length < ShortName::kMost ? ShortName::kMost - length : 0), length};
+    }
   };
   static_assert(sizeof(Record) == 16);
 
@@ -73,9 +77,10 @@ class SharedNames {
   void reserve(size_t more);
 
   // ids[i] <- the id of a name that is settled, or `above` + its handle. Positions are from, from + 1, …
+  // `in_memory`: the kMost bytes before the end of each name are readable, also those that are not the name's.
   // Returns how many names are new in the table; they were claimed.
-  size_t look_up(const std::vector<std::string_view>& names, const std::vector<uint64_t>& hashes,
-                 uint64_t from, int32_t above, Room& room, std::vector<Note>& notes, int32_t* ids);
+  size_t look_up(const std::vector<std::string_view>& names, bool in_memory, uint64_t from, int32_t above,
+                 Room& room, std::vector<Note>& notes, int32_t* ids);
 
   // The notes of names that belong to this block.
   void keep_first(std::vector<Note>& notes) const {
@@ -87,7 +92,7 @@ class SharedNames {
  private:
   using Slots = RawVector<uint64_t>;  // 0: free; else hash << 32 | handle + 1
   static constexpr size_t kFirstCapacity = 1 << 16;
-  static constexpr uint32_t kUnit = 16, kUnits = 1 << 16;  // bytes of a handle's step; steps of a segment
+  static constexpr uint32_t kUnit = 32, kUnits = 1 << 16;  // bytes of a handle's step; steps of a segment
   static constexpr size_t kMostSegments = 1 << 14;
 
   size_t limit() const { return slots_.size() / 8 * 5; }
@@ -97,19 +102,23 @@ class SharedNames {
   Record& at(uint32_t handle) const {
     return *reinterpret_cast<Record*>(segments_[handle / kUnits] + size_t{handle % kUnits} * kUnit);
   }
-  static bool is(const Record& record, std::string_view name) {
-    return record.length == name.size() &&
-           same_bytes(reinterpret_cast<const char*>(&record + 1), name.data(), name.size());
-  }
+  struct Asked {  // a name that is looked up
+    std::string_view name;
+    ShortName key;  // of a short one
+    uint32_t hash;
+    void set(std::string_view its_name, bool in_memory);
+    bool is(const Record& record) const;
+  };
 
-  uint32_t intern(std::string_view name, uint32_t hash, Room& room, size_t& added);
-  uint32_t make(std::string_view name, Room& room);
+  // The handle of a name that the table lacked a moment ago.
+  uint32_t intern(const Asked& asked, uint64_t position, Room& room, size_t& added);
+  uint32_t make(const Asked& asked, uint64_t position, Room& room);
   static size_t size_of(std::string_view name) {
-    return (sizeof(Record) + name.size() + kUnit - 1) / kUnit * kUnit;
+    return (sizeof(Record) + std::max(name.size(), ShortName::kMost) + kUnit - 1) / kUnit * kUnit;
   }
 
   std::vector<char*> segments_;  // [kMostSegments] null where there is none yet
-  std::vector<std::unique_ptr<char[]>> memory_;
+  std::vector<RawVector<char>> memory_;
   std::mutex making_;  // of a segment
   Slots slots_;        // [power of two]
   std::atomic<size_t> taken_{0};

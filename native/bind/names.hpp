@@ -8,20 +8,29 @@
 #include <vector>
 
 #include "interning.hpp"
+#include "short_name.hpp"
 
 namespace fieldcraft::bind {
 
 class Names {
  public:
   std::vector<std::string_view> names;  // of all attributes of the sequence
-  std::vector<uint64_t> hashes;
+  std::vector<uint64_t> hashes;         // once they were asked for
   std::vector<double> values;       // empty while all are 1
   std::vector<int64_t> token_ends;  // number of attributes up to and including each token
+
+  // Whether the bytes before a name are memory of the object that it is in, or of this: ShortName::before.
+  bool in_memory = false;
+
+  void find_hashes() {
+    hashes.resize(names.size());
+    for (size_t i = 0; i < names.size(); ++i) hashes[i] = hash_bytes(names[i].data(), names[i].size());
+  }
 
  protected:
   void clear() {
     names.clear(), values.clear(), token_ends.clear();
-    joined_.clear(), joined_at_.clear();
+    joined_.assign(ShortName::kMost, 0), joined_at_.clear();
   }
   void end_token() { token_ends.push_back(static_cast<int64_t>(names.size())); }
 
@@ -48,11 +57,9 @@ class Names {
   // All names are there: joined_ does not move any more.
   void finish() {
     for (const auto& [at, offset] : joined_at_) names[at] = {joined_.data() + offset, names[at].size()};
-    hashes.resize(names.size());
-    for (size_t i = 0; i < names.size(); ++i) hashes[i] = hash_bytes(names[i].data(), names[i].size());
   }
 
-  std::string joined_;                                // names put together here,
+  std::string joined_;                                // names put together here, behind kMost other bytes,
   std::vector<std::pair<size_t, size_t>> joined_at_;  // and which they are: attribute, offset
 };
 

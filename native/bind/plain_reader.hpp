@@ -17,6 +17,8 @@ namespace fieldcraft::bind {
 
 class PlainReader : public Names {
  public:
+  PlainReader() { in_memory = true; }
+
   // False: not read, and what this contains means nothing.
   bool sequence(PyObject* items) {
     clear();
@@ -34,11 +36,12 @@ class PlainReader : public Names {
     return true;
   }
 
-  // The same for a list of strings that are names of nothing: the words of a column.
+  // The same for a list of strings that are names of nothing, with their hashes: the words of a column.
   bool strings(PyObject* words) {
     clear();
     if (!is_exact(words, PyList_Type) || !list(words)) return false;
     finish();
+    find_hashes();
     return true;
   }
 
@@ -94,7 +97,7 @@ class PlainReader : public Names {
     for (Py_ssize_t i = 0; i < n; ++i) {
       const Text kind = plain_text(list_item(object, i), out[i], value_memory_);
       if (kind == Text::foreign) return false;
-      if (kind == Text::copied) own(before + static_cast<size_t>(i));
+      if (kind == Text::elsewhere) own(before + static_cast<size_t>(i));
     }
     if (!values.empty()) values.resize(names.size(), 1.0);
     return true;

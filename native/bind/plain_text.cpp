@@ -109,14 +109,14 @@ Text text_beyond_ascii(PyObject* object, uint32_t flags, std::string_view& text,
   if ((flags & layout.compact) == 0) return Text::foreign;
   if (const char* made = look<const char*>(object, layout.utf8)) {
     text = {made, look<size_t>(object, layout.utf8_length)};
-    return Text::in_place;
+    return Text::elsewhere;
   }
   memory.clear();
   const Py_ssize_t n = look<Py_ssize_t>(object, TextLayout::kLength);
   for (Py_ssize_t i = 0; i < n; ++i)
     if (!append_utf8(memory, PyUnicode_ReadChar(object, i))) return Text::foreign;
   text = memory;
-  return Text::copied;
+  return Text::elsewhere;
 }
 
 }  // namespace fieldcraft::bind

@@ -39,14 +39,15 @@ struct TextLayout {
 
 inline TextLayout text_layout;  // set when the module is made
 
-enum class Text { foreign, in_place, copied };
+enum class Text { foreign, in_place, elsewhere };
 
 inline bool is_exact(PyObject* object, const PyTypeObject& type) { return Py_TYPE(object) == &type; }
 
 Text text_beyond_ascii(PyObject* object, uint32_t flags, std::string_view& text, std::string& memory);
 
-// The UTF-8 of an exact str: in place, or copied to `memory` if Python has none yet. Foreign: any other
-// object, and text that has no UTF-8 (lone surrogates).
+// The UTF-8 of an exact str: in place, in the object itself; or elsewhere, where Python has made it, or in
+// `memory` if Python has none yet: that needs a copy. Foreign: any other object, and text that has no UTF-8
+// (lone surrogates).
 inline Text plain_text(PyObject* object, std::string_view& text, std::string& memory) {
   if (!is_exact(object, PyUnicode_Type)) return Text::foreign;
   const uint32_t flags = look<uint32_t>(object, TextLayout::kFlags);

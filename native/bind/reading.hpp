@@ -53,14 +53,14 @@ class Reading {
   }
 
  private:
-  struct Block {
+  struct alignas(128) Block {
     Py_ssize_t first, last, stopped;  // sequences; those from `stopped` on are not read
     AttributeIds ids;                 // those of unsettled names are above known_
     std::vector<SharedNames::Note> notes;
     size_t missing = 0;  // names for which the shared table has no room
     AttributeIds::Place at{};
   };
-  struct Scratch {
+  struct alignas(128) Scratch {
     PlainReader reader;
     std::vector<int32_t> found;
     SharedNames::Room room;
@@ -92,7 +92,7 @@ class Reading {
       const nb::object current = nb::borrow(list_item(sequences, i));
       const bool plain = text_layout.known && scratch_.reader.sequence(current.ptr());
       if (!plain) collector_.sequence(current.ptr(), i);
-      const Names& names = plain ? static_cast<const Names&>(scratch_.reader) : collector_;
+      Names& names = plain ? static_cast<Names&>(scratch_.reader) : collector_;
       Collector::prefetch_first_items(next());
       look_up(names, scratch_.found, table_, [&](size_t k) {
         return grow_ ? table_.intern(names.names[k], names.hashes[k]) : Interner::kAbsent;
@@ -108,7 +108,7 @@ class Reading {
     alone_ = alone_ && (known_ == left_ || shared_ == nullptr);
     if (numbers_names()) {
       if (shared_ == nullptr) shared_ = std::make_unique<SharedNames>();
-      shared_->reserve(left_ == 0 ? blocks.size() * kTokens * kNewPerToken : new_);
+      shared_->reserve(left_ == 0 ? blocks.size() * kTokens * kNewPerToken : std::max(new_, expected_));
     }
     read_plain(sequences, blocks);
     for (Block& block : blocks) read_rest(sequences, block);
@@ -159,21 +159,21 @@ class Reading {
       const nb::object current = nb::borrow(list_item(sequences, block.stopped));
       const bool plain = scratch_.reader.sequence(current.ptr());
       if (!plain) collector_.sequence(current.ptr(), block.stopped);
-      const Names& names = plain ? static_cast<const Names&>(scratch_.reader) : collector_;
+      Names& names = plain ? static_cast<Names&>(scratch_.reader) : collector_;
       while (!add(names, block, scratch_)) shared_->reserve(block.missing);
       collector_.done();
     }
   }
 
   // One more sequence of a block, number `stopped`. False: the shared table must grow first.
-  bool add(const Names& names, Block& block, Scratch& scratch) const {
+  bool add(Names& names, Block& block, Scratch& scratch) const {
     if (numbers_names()) {
       const size_t n = names.names.size();
       block.missing = shared_->claim(n) ? 0 : n;
       if (block.missing > 0) return false;
       scratch.found.resize(n);
       const size_t added =
-          shared_->look_up(names.names, names.hashes, static_cast<uint64_t>(block.stopped) << 32,
+          shared_->look_up(names.names, names.in_memory, static_cast<uint64_t>(block.stopped) << 32,
                            static_cast<int32_t>(known_), scratch.room, block.notes, scratch.found.data());
       shared_->give_back(n - added);
     } else {
@@ -190,6 +190,7 @@ class Reading {
     std::vector<std::vector<std::string_view>> names(blocks.size());
     for_each_task(n_threads_, blocks.size(), [&](size_t b, int) {
       shared_->keep_first(blocks[b].notes);
+      names[b].reserve(blocks[b].notes.size());
       for (const SharedNames::Note& note : blocks[b].notes)
         names[b].push_back(shared_->record(note.handle).name());
     });
@@ -197,6 +198,7 @@ class Reading {
       std::vector<size_t> first{known_};
       for (const auto& part : names) first.push_back(first.back() + part.size());
       const double all = static_cast<double>(first.back()) * std::pow(share, -kGrowth);
+      expected_ = static_cast<size_t>(all) - first.back();
       table_.append_new(names, static_cast<size_t>(all), n_threads_);
       for_each_task(n_threads_, blocks.size(), [&](size_t b, int) {
         int32_t id = static_cast<int32_t>(first[b]);
@@ -217,9 +219,10 @@ class Reading {
 
   // Ids of the attributes of a sequence; absent(k) is that of attribute k, which the table lacks.
   template <class Absent>
-  void look_up(const Names& names, std::vector<int32_t>& found, const Interner& table,
+  void look_up(Names& names, std::vector<int32_t>& found, const Interner& table,
                const Absent& absent) const {
     const size_t total = names.names.size();
+    names.find_hashes();
     found.resize(total);
     if (hash_size_ > 0) {
       for (size_t i = 0; i < total; ++i) found[i] = static_cast<int32_t>(names.hashes[i] % hash_size_);
@@ -266,7 +269,8 @@ class Reading {
   std::unique_ptr<SharedNames> shared_;  // of growing reads
   bool alone_;                           // the table has no names but those that this call added
   size_t known_ = 0;                     // names of the table when the window began,
-  size_t left_ = 0, new_ = 0;            // when the last one ended, and how many came with that
+  size_t left_ = 0, new_ = 0;            // when the last one ended, and how many came with that,
+  size_t expected_ = 0;                  // and how many more are likely to come
   std::vector<Scratch> readers_;         // [threads]
   Turns turns_;
   Scratch scratch_;

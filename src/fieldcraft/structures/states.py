@@ -32,6 +32,11 @@ def _absent() -> Any:
     return None
 
 
+def _n_distinct(numbers: NDArray[Any]) -> int:
+    """How many different numbers there are; np.unique would import NumPy's masked arrays for it, 10 ms."""
+    return min(len(numbers), 1) + int(np.count_nonzero(np.diff(np.sort(numbers))))
+
+
 def _numbers(names: Sequence[str], labels: Iterable[Sequence[str]]) -> list[list[int]]:
     """Label sequences as numbers; labels that are none of the names, such as None or sets, break them."""
     number = {name: y for y, name in enumerate(names)}
@@ -283,12 +288,13 @@ class StateSpace:
     @cached_property
     def node_labels(self) -> NDArray[np.int32]:
         """[node classes, 1] the label configuration of each node class."""
-        return np.unique(self.node_class).astype(np.int32)[:, None]
+        return np.arange(self.node_class.max(initial=-1) + 1, dtype=np.int32)[:, None]
 
     @cached_property
     def edge_labels(self) -> NDArray[np.int32]:
         """[edge classes, 2] the label configuration of each edge class."""
-        _, first = np.unique(self.edge_class, return_index=True)
+        first = np.empty(self.edge_class.max(initial=-1) + 1, np.int64)  # transition of each class
+        first[self.edge_class[::-1]] = np.arange(len(self.edge_class))[::-1]
         pairs = np.stack([self.sources[first], self.targets[first]], axis=1)
         return self.node_class[pairs] if self.pairs_of_classes else pairs
 
@@ -296,8 +302,8 @@ class StateSpace:
     def pairs_of_classes(self) -> bool:
         """Whether an edge class is the same as a pair of node classes."""
         pairs = self.node_class[self.sources].astype(np.int64) * self.n_states + self.node_class[self.targets]
-        both = np.unique(np.stack([pairs, self.edge_class]), axis=1)
-        return all(len(np.unique(column)) == both.shape[1] for column in both)
+        both = pairs * (self.edge_class.max(initial=0) + 1) + self.edge_class
+        return _n_distinct(pairs) == _n_distinct(self.edge_class) == _n_distinct(both)
 
     @property
     def n_tuples(self) -> int:
