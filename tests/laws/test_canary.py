@@ -83,6 +83,7 @@ CANARIES = {
     "SEGMENT_KBEST": SEGMENTS,
     "SEGMENT_SCORE": SEGMENTS,
     "SEGMENT_SAMPLE": SEGMENTS,
+    "SEGMENT_PASSES": [TRAINING + "test_segment_passes.py"],
     "SIMILARITY": ["tests/unit/features/test_similarity.py"],
     "MESSAGES": LOOPY,
     "FLOODING": LOOPY,
