@@ -149,6 +149,7 @@ class ObservedEdges final : public OwnEdges {
   void go_to(int64_t first_token, int64_t T, const Edges& shared, const double* weights, double scale = 1);
   bool has(int64_t t) const override { return has_[t] != 0; }
   void fill(int64_t t, double* scores) const override;
+  bool additions(int64_t t, std::vector<Addition>& out) const override;
   // Calls visit(pair, feature, value) for each edge entry of token t of the sequence.
   template <class Visit>
   void each_entry(int64_t t, const Visit& visit) const {

@@ -49,6 +49,7 @@ CANARIES = {
     "WINDOW": [MODELS + "test_span_probability.py"],
     "SCATTER": FUSED,
     "SCORE": FUSED,
+    "OWN_EDGES": FUSED,
     "BLOCK_FORWARD": FUSED,
     "BLOCK_BACKWARD": FUSED,
     "BLOCK_PAIRS": FUSED,

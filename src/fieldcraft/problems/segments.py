@@ -37,17 +37,16 @@ class SegmentPasses(ComposedProblem):
 
     def passes(self) -> Any:
         if self._passes is None:
-            parts = [self._part(name) for name in PARTS]
             self._passes = _core.segment_passes(
                 self.structure.space.native,
                 self.n_variables,
                 self._encoded.offsets,
-                *parts,
-                np.ascontiguousarray(self._gold, np.int32),
-                self._sequence_weights,
-                self.objective.name,
-                self.objective.costs(self.structure.labels),
-                self._label_weights,
+                **{name: self._part(name) for name in PARTS},
+                gold=np.ascontiguousarray(self._gold, np.int32),
+                sequence_weights=self._sequence_weights,
+                objective=self.objective.name,
+                cost=self.objective.costs(self.structure.labels),
+                label_weights=self._label_weights,
             )
         return self._passes
 
