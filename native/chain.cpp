@@ -16,6 +16,8 @@ constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 constexpr double kSafeSpread = 500;           // see chain.hpp
 constexpr double kSafeSpreadForbidden = 240;  // exp(-240) * 1e-200 is still a normal number
 constexpr double kTinySum = 1e-200;
+constexpr double kAboveShift = 100;        // of own edges above the largest of the shared ones
+constexpr size_t kPairsPerAddition = 4;    // with fewer, whole matrices are exponentiated
 constexpr size_t kKeptMatrices = 1 << 17;  // doubles: own edges of a sequence are kept if they fit a cache
 
 // exp(scores - shift) for the whole [S, P].
@@ -62,6 +64,8 @@ void SequencePass::prepare(const Edges& edges, const OwnEdges* own, int64_t T, c
     keep_matrices_ = T * n_pairs <= kKeptMatrices;
     own_matrix_.reserve(keep_matrices_ ? T * n_pairs : n_pairs);
     own_transposed_.reserve(n_pairs), own_scores_.reserve(n_pairs), own_shift_.reserve(T);
+    own_sums_.reserve(n_pairs);
+    std::copy_n(edges.scores.data(), n_pairs, own_sums_.data());
   }
   fill_ = fill;
 }
@@ -85,9 +89,43 @@ const double* SequencePass::step_matrix(int64_t t) {
   if (own_ == nullptr || !own_->has(t)) return edges_->matrix.data();
   const size_t n_pairs = static_cast<size_t>(S_) * P_;
   if (keep_matrices_) return own_matrix_.data() + t * n_pairs;
-  own_->fill(t, own_scores_.data());
-  exponentiate_edges(own_scores_.data(), own_shift_[t], n_pairs, own_matrix_.data());
+  own_step(t, own_matrix_.data());
   return own_matrix_.data();
+}
+
+// exp(scores - own_shift_[t]) of step t, which has its own, to matrix [S, P].
+Spread SequencePass::own_step(int64_t t, double* matrix) {
+  const size_t n_pairs = static_cast<size_t>(S_) * P_;
+  Spread spread{};
+  if (own_cells(t, matrix, spread)) return spread;
+  own_->fill(t, own_scores_.data());
+  spread = FIELDCRAFT_DISPATCH(spread_of, own_scores_.data(), S_, P_);
+  own_shift_[t] = spread.high == kMinusInf ? 0 : spread.high;
+  exponentiate_edges(own_scores_.data(), own_shift_[t], n_pairs, matrix);
+  return spread;
+}
+
+// The same where the step adds to few cells: the others are those of the shared matrix. False, with nothing
+// done, where it adds to many, or so much that the shared shift does not serve.
+bool SequencePass::own_cells(int64_t t, double* matrix, Spread& spread) {
+  const size_t n_pairs = static_cast<size_t>(S_) * P_;
+  added_.clear();
+  if (!own_->additions(t, added_) || added_.size() * kPairsPerAddition > n_pairs) return false;
+  spread = {edges_->shift - edges_->spread, edges_->shift, edges_->forbidden};
+  for (const auto& [cell, amount] : added_) own_sums_[cell] += amount;
+  for (const auto& [cell, amount] : added_) {
+    if (own_sums_[cell] == kMinusInf) continue;
+    spread.high = std::max(spread.high, own_sums_[cell]), spread.low = std::min(spread.low, own_sums_[cell]);
+  }
+  const bool serves = spread.high - edges_->shift <= kAboveShift;
+  if (serves) {
+    own_shift_[t] = edges_->shift;
+    std::copy_n(edges_->matrix.data(), n_pairs, matrix);
+    for (const auto& [cell, amount] : added_)
+      matrix[cell] = CANARY(OWN_EDGES, std::exp(own_sums_[cell] - edges_->shift));
+  }
+  for (const auto& [cell, amount] : added_) own_sums_[cell] = edges_->scores[cell];
+  return serves;
 }
 
 void SequencePass::log_partition_group(const std::vector<SequencePass*>& group, double* const* log_z) {
@@ -151,14 +189,11 @@ bool SequencePass::scaled_forward() {
     for (int64_t t = 1; t < T_; ++t) {
       if (!own_->has(t)) continue;
       run_shared(t);
-      own_->fill(t, own_scores_.data());
-      const Spread s = FIELDCRAFT_DISPATCH(spread_of, own_scores_.data(), S_, P_);
-      own_shift_[t] = s.high == kMinusInf ? 0 : s.high;
-      if (s.high != kMinusInf) widest_edge = std::max(widest_edge, s.high - s.low);
-      forbidden_ = forbidden_ || s.forbidden;
       const size_t n_pairs = static_cast<size_t>(S_) * P_;
       double* matrix = own_matrix_.data() + (keep_matrices_ ? t * n_pairs : 0);
-      exponentiate_edges(own_scores_.data(), own_shift_[t], n_pairs, matrix);
+      const Spread s = own_step(t, matrix);
+      if (s.high != kMinusInf) widest_edge = std::max(widest_edge, s.high - s.low);
+      forbidden_ = forbidden_ || s.forbidden;
       FIELDCRAFT_DISPATCH(forward, l, matrix, t, t + 1);
       breath_.after(S_ * P_);
       begin = t + 1;

@@ -29,6 +29,7 @@
 namespace fieldcraft {
 
 struct Lattice;
+struct Spread;
 
 enum class Numerics { automatic, scaled, log };
 
@@ -50,9 +51,16 @@ struct Edges {
 
 class OwnEdges {
  public:
+  struct Addition {
+    int64_t cell;  // of [S, P]; a cell may occur more than once
+    double amount;
+  };
+
   virtual ~OwnEdges() = default;
   virtual bool has(int64_t t) const = 0;
   virtual void fill(int64_t t, double* scores) const = 0;  // [S, P], all of it
+  // Appends what step t adds to the shared scores; false where its scores are no such sum.
+  virtual bool additions(int64_t, std::vector<Addition>&) const { return false; }
 };
 
 // The scores [S, P] of step t: its own, written to `room`, or the shared ones.
@@ -129,6 +137,8 @@ class SequencePass {
   void conditionals_at(int64_t t, const double* mu, double* pairs, double* onward, double* back);
   double log_window_probability(int64_t first, int64_t n, const uint8_t* allowed) const;
   const double* step_matrix(int64_t t);  // exp'd edges of step t, own or shared
+  Spread own_step(int64_t t, double* matrix);
+  bool own_cells(int64_t t, double* matrix, Spread& spread);
   const double* step_scores(int64_t t) const { return edge_scores(*edges_, own_, t, own_scores_); }
   double scaled_log_z() const;
   int64_t steps_at_once() const;
@@ -147,6 +157,8 @@ class SequencePass {
   bool keep_matrices_ = false;
   Buffer own_matrix_;  // [S, P] of the current step, or [T, S, P] of all where they fit
   Buffer own_transposed_, own_shift_;
+  Buffer own_sums_;  // [S, P] the shared scores, to which a step's additions are added while it is looked at
+  std::vector<OwnEdges::Addition> added_;
   mutable Buffer own_scores_;
 };
 

@@ -5,7 +5,8 @@
 // suits the problem. The gradient of a sequence in potential space is one flat vector of `size(i)` numbers,
 // from which the gradient in the weights can be computed again: compact, and linear.
 //
-// Two implementations: chains (chain_passes.hpp), and structures written in Python (bind/passes.cpp).
+// Implementations: chains (chain_passes.hpp), segments (segment_passes.hpp), and structures written in Python
+// (bind/passes.cpp).
 #pragma once
 
 #include <cstdint>

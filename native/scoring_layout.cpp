@@ -63,6 +63,13 @@ void ObservedEdges::add(int64_t t, double* scores) const {
   });
 }
 
+bool ObservedEdges::additions(int64_t t, std::vector<Addition>& out) const {
+  each_entry(t, [&](int64_t pair, uint32_t feature, double value) {
+    out.push_back({pair, value * scale_ * weights_[feature]});
+  });
+  return true;
+}
+
 EdgeEntries::EdgeEntries(const FeatureColumns& f, const int* number, int64_t P, const EncodedTokens& given) {
   const FeatureGroups groups = edge_features(f);
   if (groups.ids.empty()) return;

@@ -150,6 +150,7 @@ class ObservedEdges final : public OwnEdges {
   bool has(int64_t t) const override { return has_[t] != 0; }
   void fill(int64_t t, double* scores) const override;
   void add(int64_t t, double* scores) const;  // what fill() adds to the shared ones
+  bool additions(int64_t t, std::vector<Addition>& out) const override;
   // Calls visit(pair, feature, value) for each edge entry of token t of the sequence.
   template <class Visit>
   void each_entry(int64_t t, const Visit& visit) const {

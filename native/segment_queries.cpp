@@ -255,31 +255,43 @@ void segment_argmax(const SegmentPotentials& from, int n_threads, Watch& watch, 
   });
 }
 
+bool is_segmentation(const SegmentSpace& space, const int32_t* states, int64_t T) {
+  int64_t d = 0;  // tokens of the segment so far
+  for (int64_t t = 0; t < T; ++t) {
+    const int64_t x = space.type_of[states[t]];
+    const bool begins = states[t] == space.first[x];
+    if (begins ? t > 0 && space.entering[states[t - 1] * space.n_types + x] < 0
+               : t == 0 || space.type_of[states[t - 1]] != x || d >= space.longest[x])
+      return false;
+    d = begins ? 1 : d + 1;
+  }
+  return true;
+}
+
+double segments_score(const SegmentSequence& from, const int32_t* states) {
+  const SegmentSpace& space = from.space;
+  if (!is_segmentation(space, states, from.T)) return kMinusInf;
+  double total = 0;
+  int64_t d = 0;  // tokens of the segment so far
+  for (int64_t t = 0; t < from.T; ++t) {
+    const int64_t x = space.type_of[states[t]];
+    const bool begins = states[t] == space.first[x];
+    d = begins ? 1 : d + 1;
+    if (!begins)
+      total += from.step(t, x, d);
+    else
+      total += from.node_at(t)[states[t]] +
+               (t == 0 ? 0.0 : from.edge_at(t)[space.entering[states[t - 1] * space.n_types + x]]);
+    const bool ends = t + 1 == from.T || states[t + 1] == space.first[space.type_of[states[t + 1]]];
+    if (ends) total += from.segment_at(t)[space.column[x] + d - 1];
+  }
+  return total;
+}
+
 void segment_scores(const SegmentPotentials& from, int n_threads, Watch& watch, const int32_t* states,
                     double* scores) {
-  const SegmentSpace& space = from.space;
   each_sequence(from, n_threads, watch, [&](SegmentPass&, const SegmentSequence& sequence, int64_t i) {
-    const int32_t* y = states + from.offsets[i];
-    double total = 0;
-    int64_t d = 0;  // tokens of the segment so far
-    for (int64_t t = 0; t < sequence.T; ++t) {
-      const int64_t x = space.type_of[y[t]];
-      if (y[t] == space.first[x]) {
-        d = 1;
-        const int32_t step = t == 0 ? 0 : space.entering[y[t - 1] * space.n_types + x];
-        total += sequence.node_at(t)[y[t]] + (t == 0     ? 0.0
-                                              : step < 0 ? kMinusInf
-                                                         : sequence.edge_at(t)[step]);
-      } else if (t == 0 || space.type_of[y[t - 1]] != x || ++d > space.longest[x]) {
-        total = kMinusInf;
-        break;
-      } else {
-        total += sequence.step(t, x, d);
-      }
-      const bool ends = t + 1 == sequence.T || y[t + 1] == space.first[space.type_of[y[t + 1]]];
-      if (ends) total += sequence.segment_at(t)[space.column[x] + d - 1];
-    }
-    scores[i] = in_range(CANARY(SEGMENT_SCORE, total), i);
+    scores[i] = in_range(CANARY(SEGMENT_SCORE, segments_score(sequence, states + from.offsets[i])), i);
   });
 }
 

@@ -71,7 +71,9 @@ class SegmentPass {
  public:
   explicit SegmentPass(Watch* watch) : breath_(watch) {}
 
-  // log Z, or -inf. The edges of a batch are prepared by the first call if all positions share them.
+  // log Z, or -inf. The edges of a batch are prepared by the first call if all positions share them; where
+  // their memory has other numbers by now, forget() comes first.
+  void forget() { prepared_ = nullptr; }
   double log_partition(const SegmentSequence& from);
   // After log_partition, which was finite: node [T, S], edge [T, E], segment [T, C]; all of them were 0.
   void marginals(const SegmentSequence& from, double* node, double* edge, double* segment);
@@ -102,6 +104,9 @@ class SegmentPass {
 
 // The best segmentation of a sequence and its score; -inf where there is none.
 double best_segments(const SegmentSequence& from, Breath& breath, int32_t* states);
+bool is_segmentation(const SegmentSpace& space, const int32_t* states, int64_t T);
+// The score of a sequence's states [T]; -inf where they are those of no segmentation.
+double segments_score(const SegmentSequence& from, const int32_t* states);
 Ranked k_best_segments(const SegmentSequence& from, int k, Breath& breath);
 
 void segment_log_partitions(const SegmentPotentials& from, int n_threads, Watch& watch, double* log_z);

@@ -10,6 +10,7 @@ void bind_templates(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_linear_map(nb::module_& m);
 void bind_segments(nb::module_& m);
+void bind_segment_passes(nb::module_& m);
 void bind_similarity(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_passes(nb::module_& m);
@@ -62,6 +63,7 @@ NB_MODULE(_core, m) {
   fb::bind_similarity(m);
   fb::bind_training(m);
   fb::bind_passes(m);
+  fb::bind_segment_passes(m);
   fb::bind_stochastic(m);
   fb::bind_dual(m);
   fb::bind_graph(m);

@@ -18,9 +18,11 @@ from fieldcraft.problems.composed import ComposedProblem
 from fieldcraft.problems.dual import ChainDual
 from fieldcraft.problems.penalised import check_mask, check_weights, crew, release_memory, with_crew
 from fieldcraft.problems.scaling import ScalingProblem
+from fieldcraft.problems.segments import SegmentPasses, segment_passes
 from fieldcraft.problems.states import StateProblem, state_gradient
 from fieldcraft.structures.beams import ALL
 from fieldcraft.structures.linear_chain import LinearChain
+from fieldcraft.structures.segments import Segments
 from fieldcraft.structures.structure import Structure
 
 Builder = Callable[..., Any]
@@ -50,6 +52,8 @@ def offers(structure: Structure, *, fused: bool = True) -> Mapping[str, Builder]
         native = FUSED.get(type(structure), {})
     elif fused and type(structure) is LinearChain:
         native = {"gradient": state_gradient}
+    elif fused and isinstance(structure, Segments):
+        native = {"passes": segment_passes}
     return {**COMPOSED, **native}
 
 
@@ -93,6 +97,7 @@ __all__ = [
     "ChainProblem",
     "ComposedProblem",
     "ScalingProblem",
+    "SegmentPasses",
     "StateProblem",
     "build",
     "check_mask",

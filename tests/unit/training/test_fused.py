@@ -78,6 +78,20 @@ def test_every_element(n_labels: int, features: str, kind: dict[str, bool]) -> N
         agree(found, plain(design, n_labels, weights, sequence_weights=c))
 
 
+@pytest.mark.parametrize("features", ["supported", "all"])
+@pytest.mark.parametrize("size", [0.01, 20.0, 150.0, 400.0])
+def test_edges_that_look_at_the_input_and_rise_above_the_others(size: float, features: str) -> None:
+    """Few cells of a step are exponentiated alone, many or much larger ones with the whole matrix."""
+    rng = np.random.default_rng(int(size))
+    X, y = draw(rng, 17, [5, 1, 8, 3], n_names=6, edges=True)
+    design = design_of(X, y, 17, features=features, edges=True)
+    observed = design.index.is_edge & (design.index.attribute >= 0)
+    weights = rng.normal(size=len(design.index)) * np.where(observed, size, 1.0)
+    found = fused(design, 17, weights)
+    agree(found, functional(design, 17, weights))
+    agree(found, plain(design, 17, weights))
+
+
 @pytest.mark.parametrize("n_labels", [63, 64, 70, 129, 257])
 @pytest.mark.parametrize("edges", [False, True])
 def test_many_labels(n_labels: int, *, edges: bool) -> None:
