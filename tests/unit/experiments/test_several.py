@@ -37,7 +37,9 @@ def test_work_comes_after_what_it_needs_and_once(tmp_path: Path) -> None:
     assert {kind: kinds.count(kind) for kind in set(kinds)} == {
         "train": 5,  # STANDARD and SIMPLE; with a prior STANDARD, S2G and STANDARD among the features of both
         "pool": 3,
-        "cooperate": 1,
+        "follow": 10,  # members alone, and nine gammas
+        "score": 1,
+        "choose": 1,
         "contrast": 1,
     }
 
@@ -49,11 +51,11 @@ def test_weights_that_were_not_kept_are_made_again(data_file: Callable[[str], Pa
     known = unregularised("entities")
     laboratory.result(known)
     before, best = laboratory.best_weights(known)
-    assert {work.done for work in plan(tmp_path, "figure-7.5").values()} == {"train", "cooperate"}
+    assert [work.done for work in plan(tmp_path, "figure-7.5").values()][:2] == ["train", "follow"]
     for path in (tmp_path / "weights").iterdir():
         path.unlink()
     done = [work.done for work in plan(tmp_path, "figure-7.5").values()]
-    assert done == ["best weights", "train", "cooperate"]
+    assert done[:3] == ["best weights", "train", "follow"]
     np.testing.assert_array_equal(laboratory.best_weights(known)[1], best)
     assert len(before.index) == len(best)
 
@@ -73,13 +75,20 @@ def test_several_processes_leave_what_one_leaves(data_file: Callable[[str], Path
     several, one = tmp_path / "several", tmp_path / "one"
     main([*NAMES, "--quick", "--jobs", "2", "--train", "--data", data, "--into", str(several)])
     main([*NAMES, "--quick", "--data", data, "--into", str(one)])
-    for name, fields in {"archive": ("model", "end", "chosen"), "cooperation": ("together", "alone")}.items():
+    curves = ("development", "ambiguity", "test", "at_best")
+    for name, fields in {"archive": ("model", "end", "chosen"), "cooperation": curves}.items():
         ours, theirs = (read_lines(folder / f"{name}.jsonl") for folder in (several, one))
         assert ours.keys() == theirs.keys()
         for key, line in ours.items():
-            assert [line[field] for field in fields] == [theirs[key][field] for field in fields]
+            assert [line.get(field) for field in fields] == [theirs[key].get(field) for field in fields]
     assert read_lines(several / "contrasts.jsonl") == read_lines(one / "contrasts.jsonl")
     assert not (several / "table-6.10.md").exists()
+    assert plan(several, *NAMES) == {}  # all is known
+    lines = (several / "cooperation.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sum('"test"' in line for line in lines) == 2  # the chosen gamma's, and that of members alone
+    cut = "\n".join(line for line in lines if '"test"' in line or '"ambiguity": [0.0' in line) + "\n"
+    (several / "cooperation.jsonl").write_text(cut, encoding="utf-8")  # as a run that was stopped leaves it
+    assert [work.done for work in plan(several, *NAMES).values()] == ["follow"] * 9 + ["choose"]
 
 
 @pytest.mark.slow
