@@ -120,7 +120,8 @@ class Plan:
         if self.laboratory.archive.get(key) is not None:
             return ""
         if isinstance(configuration, Pool):
-            needs = [self.weights(member) for member in configuration.members]
+            wanted = "weights" if self.laboratory.effort.patience is None else "best weights"
+            needs = [self.weights(member, wanted) for member in configuration.members]
             return self._do(f"pool {key}", "pool", configuration, needs)
         given = configuration.given
         return self._do(f"train {key}", "train", configuration, [] if given is None else [self.result(given)])
