@@ -37,8 +37,8 @@ from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 
 Floats = NDArray[np.float64]
-GAMMAS = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
-ITERATIONS = 300
+GAMMAS = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 0.01, 0.1, 1.0)
+ITERATIONS = 150
 
 
 @dataclass(frozen=True)
