@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -97,3 +98,22 @@ def test_what_fails_and_what_needs_it_are_left(tmp_path: Path) -> None:
     nowhere = Place(tmp_path / "nowhere", tmp_path / "archive.jsonl", None, QUICK, 0)
     assert {work.name for work in run(works.values(), nowhere, 2)} == set(works)
     assert run(works.values(), nowhere, 1, seconds=0.0) == list(works.values())
+
+
+@pytest.mark.slow
+def test_reports_of_what_is_known(data_file: Callable[[str], Path], tmp_path: Path) -> None:
+    data = str(data_file("conll2003/eng.train.gz").parents[1])
+    asked = ["table-6.10", "--quick", "--data", data, "--into", str(tmp_path)]
+    with pytest.raises(SystemExit, match="nothing of table-6.10 is in the archive"):
+        main([*asked, "--known"])
+    main([*asked, "--patience", "2"])
+    lines = (tmp_path / "archive.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all(json.loads(line)["end"] is None for line in lines)  # nobody waited for it
+    left = "\n".join(line for line in lines if '"tuned"' not in line)
+    (tmp_path / "archive.jsonl").write_text(left + "\n", encoding="utf-8")
+    main([*asked, "--known", "--data", "nowhere"])
+    report = (tmp_path / "table-6.10.md").read_text(encoding="utf-8")
+    assert "**Not trained here:** SIMPLE manual (thesis: 90.07, 84.54)." in report
+    cells = next(line for line in report.splitlines() if line.startswith("| SIMPLE uniform |")).split("|")
+    assert [cell.strip() for cell in cells[8:10]] == ["", ""]  # converged
+    assert "SIMPLE manual |" not in report
