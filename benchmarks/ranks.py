@@ -107,17 +107,19 @@ def report(rounds: list[Any], sizes: list[int]) -> bool:
 
 
 def fit(best: dict[int, Any], facts: Any) -> None:
-    """Print the constants of docs/scale.md by least squares, and what its formula then says.
+    """Print the constants of docs/scale.md by least squares, none negative, and what its formula then says.
 
     evaluation = a T / R + e F, the rest of an iteration = (b - e) F + c m F / R
     """
+    from scipy.optimize import nnls
+
     T, F, sizes = facts["tokens"], facts["features"], np.array(list(best), np.float64)
     terms = np.stack([1 / sizes, np.ones_like(sizes)], axis=1)  # [sizes, 2]
     for i, clock in enumerate(CLOCKS):
         evaluation, iteration = (
             np.array([best[n][name][i] for n in best]) for name in ("evaluation", "iteration")
         )
-        (a, e), (c, rest) = (np.linalg.lstsq(terms, y)[0] for y in (evaluation, iteration - evaluation))
+        (a, e), (c, rest) = (nnls(terms, y)[0] for y in (evaluation, np.maximum(iteration - evaluation, 0.0)))
         said = ", ".join(f"{1000 * value:.1f}" for value in terms @ [a + c, e + rest])
         print(
             f"{clock}: a = {1e6 * a / T:.2f} us, b = {1e9 * (e + rest) / F:.1f} ns, "

@@ -15,9 +15,10 @@ from pathlib import Path
 from experiments import tables, words_only
 from experiments.cooperation_figures import CooperationFigure
 from experiments.cooperation_report import write_cooperation
-from experiments.report import write
+from experiments.report import known_part, write
 from experiments.running import FULL, QUICK
 from experiments.several import FOREVER, Place, Plan, run
+from experiments.table import Table
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -35,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     names = tables.names() if options.names == ["all"] else options.names
     wanted = [tables.load(name) for name in names]  # a wrong name is refused before any work
     folder = options.into or (Path(tempfile.mkdtemp()) if options.quick else RESULTS)
-    effort = QUICK if options.quick else FULL
+    effort = (QUICK if options.quick else FULL)._replace(patience=options.patience)
     place = Place(options.data, folder / "archive.jsonl", options.weights, effort, options.seed)
     if options.jobs > 1 or options.train:
         plan = Plan(place.laboratory())
@@ -50,14 +51,16 @@ def main(arguments: list[str] | None = None) -> None:
         command = _command(one.name, options)
         if isinstance(one, CooperationFigure):
             print(write_cooperation(one, laboratory, folder, command))
-        else:
-            print(write(one, laboratory, folder, command))
+            continue
+        part = known_part(one, laboratory) if options.known and isinstance(one, Table) else one
+        print(write(part, laboratory, folder, command))
     print(f"written into {folder}", file=sys.stderr)
 
 
 def _command(name: str, options: argparse.Namespace) -> str:
     """What a reader types to make the same: without the folders, which are this machine's."""
     rest = [*(["--quick"] if options.quick else []), *(["--seed", str(options.seed)] if options.seed else [])]
+    rest += ["--known"] if options.known else []
     return shlex.join(["python", "-m", "experiments", name, *rest])
 
 
@@ -71,7 +74,16 @@ def _parser() -> argparse.ArgumentParser:
     add("--data", type=Path, default=data, help="folder of the datasets (default: FIELDCRAFT_DATA)")
     add("--jobs", type=int, default=1, help="trainings at a time, in processes of their own (default: 1)")
     add("--seconds", type=float, default=FOREVER, help="with --jobs, stop after so many seconds")
+    add(
+        "--patience",
+        type=int,
+        help="end trainings that are followed so many iterations after their best score, and leave out pools "
+        "of members at the end of their training",
+    )
     add("--train", action="store_true", help="fill the archive, write no reports")
+    add(
+        "--known", action="store_true", help="write tables from the archive alone, with the lines that it has"
+    )
     add("--weights", type=Path, help="folder of weights (default: weights beside the reports)")
     add("--seed", type=int, default=0, help="of the split of the tagging corpus")
     return parser

@@ -1,9 +1,12 @@
 """Co-operative training of chapter 7: pools whose members go on together from where each did best alone.
 
-A run follows three pools from the same weights: the plain one, which stays there; one whose members go on
-independently of each other; and one whose members are trained together, for each gamma of a grid. Gamma and
-the iteration are chosen on development data; then the test set is scored, for the curves that are drawn.
-Runs are kept as JSON lines beside the archive.
+A co-operation follows curves from the same weights: members that go on independently of each other, and for
+each gamma of a grid members that are trained together. Gamma and the iteration are chosen on development
+data; then the test set is scored, for the curves that are drawn. The plain pool is where all curves begin.
+
+Every curve is a JSON line of its own beside the archive, its test scores are another: a run that is stopped
+keeps the gammas that it has. The pool's weights by iteration stand among the kept weights, in half their
+precision, until the test set has been scored.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,8 +37,8 @@ from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 
 Floats = NDArray[np.float64]
-GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-ITERATIONS = 100
+GAMMAS = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 0.01, 0.1, 1.0)
+ITERATIONS = 150
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Cooperation:
     weighted : do likelihoods count by the shares
     train_weights : are the shares trained, too
     gammas : the grid
-    iterations : of each training
+    iterations : of each curve
     """
 
     members: tuple[Configuration, ...]
@@ -59,66 +64,132 @@ class Cooperation:
     gammas: tuple[float, ...] = GAMMAS
     iterations: int = ITERATIONS
 
-    def key(self, laboratory: Laboratory) -> str:
-        """Tells it from any other."""
-        plain = {**asdict(self), "members": [member.key for member in self.members]}
-        told = json.dumps(plain) + laboratory.suffix
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
-
     @property
     def task(self) -> str:
         """That of the members."""
         return self.members[0].task
 
+    @property
+    def alone(self) -> Curve:
+        """Members that go on by themselves."""
+        return Curve(self, None)
+
+    @property
+    def together(self) -> dict[str, Curve]:
+        """Those that are trained together, by gamma as it is printed."""
+        return {f"{gamma:g}": Curve(self, gamma) for gamma in self.gammas}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One pool to follow: its members are trained together with a gamma, or go on alone (None)."""
+
+    wanted: Cooperation
+    gamma: float | None
+
+    def key(self, laboratory: Laboratory) -> str:
+        """Tells it from any other; members that go on alone have no penalty and no common objective."""
+        one = self.wanted
+        plain: dict[str, Any] = {
+            "members": [member.key for member in one.members],
+            "shares": one.shares,
+            "iterations": one.iterations,
+        }
+        if self.gamma is not None:
+            names = ("penalty", "weighted", "train_weights")
+            plain |= {"gamma": self.gamma, **{name: getattr(one, name) for name in names}}
+        told = json.dumps(plain) + laboratory.suffix
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+    def weights(self, laboratory: Laboratory) -> Path:
+        """Where the pool's weights by iteration are kept."""
+        return laboratory.archive.folder / f"{self.key(laboratory)}-curve.npy"
+
+    def __str__(self) -> str:
+        return "alone" if self.gamma is None else f"gamma {self.gamma:g}"
+
 
 @dataclass(frozen=True)
 class Followed:
-    """A pool that was followed: development scores and, where it was chosen, test scores by iteration.
+    """A curve: development scores and, where the test set was read, test scores by iteration.
 
-    The first score is that of the start. ``best`` is the iteration with the best development score.
+    The first score is that of the start, ``ambiguity`` has none for it. ``best`` is the iteration with the
+    best development score.
     """
 
+    key: str
     development: tuple[float, ...]
-    ambiguity: tuple[float, ...] = ()
+    ambiguity: tuple[float, ...]
+    best: int
+    seconds: float
+    made: dict[str, Any]
     test: tuple[float, ...] = ()
-    best: int = 0
-    at_best: Any = None  # scores and errors of both parts of the data
+    at_start: Any = None  # scores and errors of both parts of the data
+    at_best: Any = None
 
-    def part(self, name: str) -> Part:
-        """At its best iteration."""
-        return Part(**self.at_best[name])
+    def part(self, name: str, *, start: bool = False) -> Part:
+        """At its best iteration, or at the start."""
+        return Part(**(self.at_start if start else self.at_best)[name])
 
 
 @dataclass(frozen=True)
 class Cooperated:
-    """What became of it: the plain pool, members that went on alone, and together by gamma."""
+    """What became of it: members that went on alone, and together by gamma."""
 
-    key: str
-    plain: Followed
     alone: Followed
     together: dict[str, Followed]
     chosen: str
-    seconds: float
-    made: dict[str, Any]
+
+    @property
+    def curves(self) -> list[Followed]:
+        """All of them."""
+        return [self.alone, *self.together.values()]
 
 
 def cooperated(wanted: Cooperation, laboratory: Laboratory) -> Cooperated:
-    """From the file, or by training."""
-    path, key = laboratory.archive.path.with_name("cooperation.jsonl"), wanted.key(laboratory)
+    """From the file, or by training; the curve with the best development score is scored on test data."""
+    alone = scored(wanted.alone, laboratory)
+    together = {gamma: followed(curve, laboratory) for gamma, curve in wanted.together.items()}
+    chosen = max(together, key=lambda gamma: max(together[gamma].development))
+    together[chosen] = scored(wanted.together[chosen], laboratory)
+    for curve in wanted.together.values():
+        curve.weights(laboratory).unlink(missing_ok=True)  # half a gigabyte each
+    return Cooperated(alone, together, chosen)
+
+
+def followed(curve: Curve, laboratory: Laboratory) -> Followed:
+    """Development scores by iteration, from the file or by training."""
+    path, key = file_of(laboratory), curve.key(laboratory)
     known = read_lines(path)
     if key not in known:
-        known[key] = json.loads(json.dumps(asdict(_run(wanted, laboratory, key))))
-        append(path, known[key])
-    raw = known[key]
-    together = {gamma: _followed(one) for gamma, one in raw["together"].items()}
-    return Cooperated(
-        **{**raw, "plain": _followed(raw["plain"]), "alone": _followed(raw["alone"]), "together": together}
-    )
+        append(path, {"key": key, **_follow(curve, laboratory)})
+        known = read_lines(path)
+    raw = {**known.get(tested(key), {}), **known[key]}
+    return Followed(**{name: tuple(v) if isinstance(v, list) else v for name, v in raw.items()})
 
 
-def _followed(raw: dict[str, Any]) -> Followed:
-    lists = {name: tuple(raw[name]) for name in ("development", "ambiguity", "test")}
-    return Followed(**{**raw, **lists})
+def scored(curve: Curve, laboratory: Laboratory) -> Followed:
+    """The same with test scores; followed again if the pool's weights were not kept, and that counts."""
+    path, key, kept = file_of(laboratory), curve.key(laboratory), curve.weights(laboratory)
+    one = followed(curve, laboratory)
+    if not one.test:
+        if not kept.exists():
+            append(path, {"key": key, **_follow(curve, laboratory)})
+            one = followed(curve, laboratory)
+        ground = laboratory.ground(curve.wanted.members[0])
+        append(path, {"key": tested(key), **_test_scores(ground, one, np.load(kept, mmap_mode="r"))})
+        kept.unlink()
+    return followed(curve, laboratory)
+
+
+def file_of(laboratory: Laboratory) -> Path:
+    """Where curves are kept."""
+    return laboratory.archive.path.with_name("cooperation.jsonl")
+
+
+def tested(key: str) -> str:
+    """The key of the test scores of a curve."""
+    return f"{key}-test"
 
 
 class Bench:
@@ -138,12 +209,14 @@ class Bench:
             member.make_prior(result.chosen).resolved(share.design.index, self.ground.names)
             for member, result, share in zip(members, results, shares)
         ]
-        chain = LinearChain(StateSpace.labels(self.ground.n_states))
+        structure = LinearChain(StateSpace.labels(self.ground.n_states))
         options = {"n_jobs": self.ground.n_jobs}
         nothing = resolve_prior(None)
-        self.alone = [build(chain, "gradient", s.design, p, **options) for s, p in zip(shares, self.priors)]
-        self.bare = [build(chain, "gradient", share.design, nothing, **options) for share in shares]
-        self.whole = build(chain, "gradient", self.ground.data.design, nothing, **options)
+        self.alone = [
+            build(structure, "gradient", s.design, p, **options) for s, p in zip(shares, self.priors)
+        ]
+        self.bare = [build(structure, "gradient", share.design, nothing, **options) for share in shares]
+        self.whole = build(structure, "gradient", self.ground.data.design, nothing, **options)
         self.iterations = min(wanted.iterations, laboratory.effort.iterations)
         n = len(members)
         self.shares = np.full(n, 1 / n) if wanted.shares is None else np.array(wanted.shares)
@@ -195,52 +268,34 @@ class Bench:
             yield problem.collapsed(run.solution()), float(problem.facts.ambiguity or 0.0)
 
 
-def _run(wanted: Cooperation, laboratory: Laboratory, key: str) -> Cooperated:
+def _follow(curve: Curve, laboratory: Laboratory) -> dict[str, Any]:
+    """Train; development scores by iteration are returned, the pool's weights are kept."""
     begun = time.perf_counter()
-    bench = Bench(wanted, laboratory)
-    first = bench.pooled(bench.start, bench.shares)
-    plain, _ = _follow(bench, first, iter(()), "plain")
-    alone, alone_weights = _follow(bench, first, bench.apart(), "alone")
-    together, weights = {}, {}
-    for gamma in wanted.gammas:
-        name = f"{gamma:g}"
-        together[name], weights[name] = _follow(bench, first, bench.together(gamma), f"gamma {name}")
-    chosen = max(together, key=lambda name: max(together[name].development))
-    together[chosen] = _with_test(bench, together[chosen], weights[chosen])
-    return Cooperated(
-        key,
-        _with_test(bench, plain, [first]),
-        _with_test(bench, alone, alone_weights),
-        together,
-        chosen,
-        time.perf_counter() - begun,
-        laboratory._made(bench.ground),
-    )
-
-
-def _follow(
-    bench: Bench, first: Floats, pools: Iterator[tuple[Floats, float]], name: str
-) -> tuple[Followed, list[NDArray[np.float32]]]:
-    """Development scores by iteration; and the weights, in half their precision."""
-    begun, ground = time.perf_counter(), bench.ground
-    kept, scores, ambiguities = [first.astype(np.float32)], [float(ground.development(first))], []
-    for weights, ambiguity in pools:
-        kept.append(weights.astype(np.float32))
-        scores.append(float(ground.development(kept[-1].astype(np.float64))))
+    bench = Bench(curve.wanted, laboratory)
+    ground, first = bench.ground, bench.pooled(bench.start, bench.shares)
+    pools = bench.apart() if curve.gamma is None else bench.together(curve.gamma)
+    kept = curve.weights(laboratory)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shape = (bench.iterations + 1, len(first))
+    rows = np.lib.format.open_memmap(kept, mode="w+", dtype=np.float32, shape=shape)
+    scores, ambiguities = [], []
+    for row, (weights, ambiguity) in zip(rows, chain([(first, 0.0)], pools)):
+        row[:] = weights
+        scores.append(float(ground.development(row.astype(np.float64))))
         ambiguities.append(ambiguity)
-    best = int(np.argmax(scores))
+    best, seconds = int(np.argmax(scores)), time.perf_counter() - begun
     bench.say(
-        f"{name}: development {100 * scores[0]:.2f} at the start, {100 * scores[best]:.2f} at iteration "
-        f"{best} of {len(scores) - 1}, {time.perf_counter() - begun:.0f} s"
+        f"{curve}: development {100 * scores[0]:.2f} at the start, {100 * scores[best]:.2f} at iteration "
+        f"{best} of {len(scores) - 1}, {seconds:.0f} s"
     )
-    return Followed(tuple(scores), tuple(ambiguities), best=best), kept
+    made = laboratory._made(ground)
+    found = {"development": scores, "ambiguity": ambiguities[1:], "best": best}
+    return {**found, "seconds": seconds, "made": made}
 
 
-def _with_test(bench: Bench, one: Followed, kept: Sequence[NDArray[Any]]) -> Followed:
-    ground = bench.ground
-    vectors = [weights.astype(np.float64) for weights in kept]
-    test = tuple(float(ground.test(weights)) for weights in vectors)
-    model = ground.model(vectors[one.best], one.best, reads_test=True)
-    assert model.test is not None
-    scored = {"development": asdict(model.development), "test": asdict(model.test)}
-    return Followed(one.development, one.ambiguity, test, one.best, scored)
+def _test_scores(ground: Ground, one: Followed, kept: NDArray[np.float32]) -> dict[str, Any]:
+    vectors = (row.astype(np.float64) for row in kept[: len(one.development)])
+    test = [float(ground.test(weights)) for weights in vectors]
+    models = (ground.model(kept[i].astype(np.float64), i, reads_test=True) for i in (0, one.best))
+    start, best = ({"development": asdict(m.development), "test": asdict(m.test)} for m in models)
+    return {"test": test, "at_start": start, "at_best": best}

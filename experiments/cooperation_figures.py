@@ -44,7 +44,10 @@ def with_experts(experts: str, *, regularised: bool = False, **settings: Any) ->
     return Cooperation(expert_members(TASK, experts, regularised=regularised), **settings)
 
 
-FEW_GAMMAS = (0.03, 0.1, 0.3, 1.0)  # for larger sets of experts
+MANY: dict[str, Any] = {"gammas": (1e-4, 1e-3, 0.01), "iterations": 80}  # for larger sets of experts
+REGULARISED = (1e-3, 0.01, 0.03, 0.1, 0.3, 1.0)  # members with priors are not as sure, and differ more
+SQUARED = (1e-5, 1e-4, 1e-3)
+WEIGHTED = (1e-4, 1e-3)
 DEFAULT = ("together", with_experts("simple"))
 
 

@@ -21,22 +21,21 @@ def write_cooperation(one: CooperationFigure, laboratory: Laboratory, folder: Pa
     heads = ["", "gamma", "iteration", "A", "development", "test", "development against alone"]
     rows = []
     for name, run in found:
-        alone = run.alone
-        rows += [_row(f"{name}: plain pool", run.plain, ""), _row(f"{name}: members alone", alone, "")]
-        best = run.together[run.chosen]
+        alone, best = run.alone, run.together[run.chosen]
+        rows += [_row(f"{name}: plain pool", alone, start=True), _row(f"{name}: members alone", alone)]
         tests = [
             f"{tested(alone.part(p), best.part(p))}; {difference(alone.part(p), best.part(p))}"
             for p in ("development", "test")
         ]
         rows.append([*_row(name, best, run.chosen)[:-2], *tests])
     grids = [
-        [name, gamma, str(f.best), f"{100 * max(f.development):.2f}"]
+        [name, gamma, str(f.best), str(len(f.ambiguity)), _ambiguity(f), f"{100 * max(f.development):.2f}"]
         for name, run in found
         for gamma, f in run.together.items()
     ]
-    once = {run.key: run for _, run in found}.values()
-    made = [f"- Command: `{command}`", f"- Seconds: {sum(run.seconds for run in once):.0f}"]
-    versions = sorted({tuple(sorted(run.made.items())) for run in once})
+    once = {f.key: f for _, run in found for f in run.curves}.values()
+    made = [f"- Command: `{command}`", f"- Seconds: {sum(f.seconds for f in once):.0f}"]
+    versions = sorted({tuple(sorted(f.made.items())) for f in once})
     made += ["- Made with " + ", ".join(f"{name} {value}" for name, value in told) for told in versions]
     text = [
         f"# Figure {one.number}: {one.title}",
@@ -45,17 +44,20 @@ def write_cooperation(one: CooperationFigure, laboratory: Laboratory, folder: Pa
         f"![{one.title}]({one.name}.png)",
         markdown([[*heads, "test against alone"], *rows]),
         "Gamma is chosen by the best development score of its curve; the test set is scored for it alone.",
-        markdown([["", "gamma", "best iteration", "development"], *grids]),
+        markdown([["", "gamma", "best iteration", "of", "A", "development"], *grids]),
         *one.notes,
         "\n".join(made),
     ]
     return write_text(folder / f"{one.name}.md", text)
 
 
-def _row(name: str, one: Followed, gamma: str) -> list[str]:
-    ambiguity = f"{one.ambiguity[one.best - 1]:.3f}" if one.best and gamma else ""
-    scores = [f"{100 * one.part(p).score:.2f}" for p in ("development", "test")]
-    return [name, gamma, str(one.best), ambiguity, *scores, "", ""]
+def _row(name: str, one: Followed, gamma: str = "", *, start: bool = False) -> list[str]:
+    scores = [f"{100 * one.part(p, start=start).score:.2f}" for p in ("development", "test")]
+    return [name, gamma, "0" if start else str(one.best), _ambiguity(one) if gamma else "", *scores, "", ""]
+
+
+def _ambiguity(one: Followed) -> str:
+    return f"{one.ambiguity[one.best - 1]:.3f}" if one.best else ""
 
 
 def _draw(path: Path, one: CooperationFigure, found: list[tuple[str, Cooperated]]) -> None:
@@ -64,8 +66,7 @@ def _draw(path: Path, one: CooperationFigure, found: list[tuple[str, Cooperated]
     canvas = backend.FigureCanvasAgg(drawn)
     axes = drawn.add_subplot()
     first = found[0][1]
-    plain = 100 * getattr(first.plain, one.part)[0]
-    axes.axhline(plain, linestyle=":", color="grey", label="plain pool")
+    axes.axhline(100 * getattr(first.alone, one.part)[0], linestyle=":", color="grey", label="plain pool")
     alone = [100 * score for score in getattr(first.alone, one.part)]
     axes.plot(alone, linestyle="--", color="grey", label="members go on alone")
     for name, run in found:

@@ -35,9 +35,13 @@ FEW_SIGMAS: Grids = {
     "entities": line(0.7, 1.5, 4, 15),
     "tagging": line(1.3, 3, 7, 20),
 }
-EXPERT_SIGMAS: Grids = {
+SIMPLE_SIGMAS: Grids = {
     "entities": line(1.5, 6.5, 15, 30, 70),
     "tagging": line(1.3, 3.2, 7, 20, 60),
+}
+EXPERT_SIGMAS: Grids = {  # there are many experts
+    "entities": line(6.5, 30),
+    "tagging": line(3.2, 20),
 }
 RARE_SIGMAS: Grids = {
     "entities": line(15, 44, 100),
@@ -78,7 +82,8 @@ def gaussian(task: str, templates: str = "standard", *, min_count: int = 1, mask
 
 def gaussian_expert(task: str, mask: str, templates: str = "standard") -> Configuration:
     """The same for a part of the features, between fewer sigmas."""
-    return Configuration(task, templates, prior="gaussian", grid=EXPERT_SIGMAS[task], mask=mask)
+    grid = SIMPLE_SIGMAS[task] if mask == "simple" else EXPERT_SIGMAS[task]
+    return Configuration(task, templates, prior="gaussian", grid=grid, mask=mask)
 
 
 def laplacian(task: str) -> Configuration:

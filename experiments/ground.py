@@ -159,9 +159,17 @@ class Trained(NamedTuple):
 
 
 def train(
-    ground: Ground, prior: Prior, optimiser: Any, start: Floats, configuration: Configuration
+    ground: Ground,
+    prior: Prior,
+    optimiser: Any,
+    start: Floats,
+    configuration: Configuration,
+    patience: int | None = None,
 ) -> Trained:
-    """One setting; followed, the weights that count are those with the best development score."""
+    """One setting; followed, the weights that count are those with the best development score.
+
+    With ``patience`` it ends so many iterations after that.
+    """
     share, follow = ground.share(configuration), configuration.follow
     resolved = prior.resolved(share.design.index, ground.names)
     chain = LinearChain(StateSpace.labels(ground.n_states))
@@ -169,6 +177,7 @@ def train(
     problem = build(chain, optimiser.needs, share.design, resolved, **options)
     run = optimiser.start(problem, start[share.mask])
     scored = (lambda weights: ground.development(share.placed(weights))) if follow else None
-    outcome = Loop(run, Control(held_out=scored, keep_best=follow)).go()
+    rules = Control(held_out=scored, keep_best=follow, patience=patience if follow else None)
+    outcome = Loop(run, rules).go()
     weights, end = share.placed(outcome.weights), share.placed(run.solution())
     return Trained(weights, end, outcome.records, outcome.reason, run.objective())

@@ -78,7 +78,7 @@ def of_regularised_experts(number: str, task: str, printed: Mapping[str, Printed
         ),
         notes=(
             "Uniform shares; each member has a sigma of its own, chosen by its development score (among "
-            "fifteen for STANDARD, five for experts). Pools "
+            "fifteen for STANDARD, five for SIMPLE, two for other experts). Pools "
             f"without a prior are those of table {UNIFORM[task]}.",
         ),
     )

@@ -8,6 +8,7 @@ a table asks for it, the difference of the scores stands beside it, with an inte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
@@ -43,6 +44,23 @@ def write(one: Table | Contrast | Figure, laboratory: Laboratory, folder: Path, 
     if isinstance(one, Contrast):
         return write_contrast(one, laboratory, folder, command)
     return write_figure(one, laboratory.result, folder, command)
+
+
+def known_part(table: Table, laboratory: Laboratory) -> Table:
+    """The lines and baselines of a table that are in the archive; a note names the other lines."""
+
+    def known(configuration: Configuration | Pool) -> bool:
+        needed = [configuration, *(configuration.members if isinstance(configuration, Pool) else ())]
+        return all(laboratory.archive.get(laboratory.key(one)) is not None for one in needed)
+
+    rows = tuple(row for row in table.rows if known(row.configuration))
+    left = [row for row in table.rows if row not in rows]
+    if not rows:
+        raise SystemExit(f"nothing of {table.name} is in the archive; run without --known to train it")
+    printed = [f"{row.name} (thesis: {', '.join(f'{n:,.2f}' for n in row.thesis)})" for row in left]
+    notes = (f"**Not trained here:** {'; '.join(printed)}.",) if left else ()
+    baselines = tuple(one for one in table.baselines if known(one[1]))
+    return replace(table, rows=rows, baselines=baselines, notes=(*table.notes, *notes))
 
 
 def write_table(table: Table, results: Results, folder: Path, command: str) -> str:

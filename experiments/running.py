@@ -39,11 +39,22 @@ STOPS: dict[str, Any] = {"tolerance": 1e-9, "objective_tolerance": 1e-6, "period
 
 
 class Effort(NamedTuple):
-    """How much is done: sentences of each part, iterations of a training, settings of a grid."""
+    """How much is done: sentences of each part, iterations of a training, settings of a grid.
+
+    With ``patience`` a training that is followed ends so many iterations after its best score, and pools have
+    members at their best alone. The best weights are the same unless a better score comes later, so that keys
+    do not tell of it.
+    """
 
     sentences: int | None = None
     iterations: int = 1000
     points: int | None = None
+    patience: int | None = None
+
+    @property
+    def cut(self) -> tuple[int | None, ...]:
+        """What results are told apart by; empty for all there is."""
+        return () if self[:3] == FULL[:3] else self[:3]
 
 
 FULL, QUICK = Effort(), Effort(sentences=150, iterations=4, points=2)
@@ -157,19 +168,18 @@ class Laboratory:
     @property
     def suffix(self) -> str:
         """What keys tell of seed and effort."""
-        cut = "" if self.effort == FULL else "-".join(["", *map(str, self.effort)])
-        return f"{self.seed}{cut}"
+        return "-".join(map(str, (self.seed, *self.effort.cut)))
 
     def _pooled(self, pool: Pool, key: str) -> Result:
         for member in pool.members:
             self.result(member)
         begun = time.perf_counter()
-        found = [self.weights(member) for member in pool.members]
+        to_the_end = any(member.follow for member in pool.members) and self.effort.patience is None
+        found = [self.weights(m) if to_the_end else self.best_weights(m) for m in pool.members]
         ground, weigh = found[0][0], WEIGHTS[pool.weights]
-        vectors, ends = (np.stack([one[i] for one in found]) for i in (1, 2))  # [members, F]
+        vectors, ends = (np.stack([one[i] for one in found]) for i in (1, -1))  # [members, F]
         shares = weigh(vectors, ground.development)
-        followed = any(member.follow for member in pool.members)
-        end = ground.pooled(weigh(ends, ground.development), ends, pool) if followed else None
+        end = ground.pooled(weigh(ends, ground.development), ends, pool) if to_the_end else None
         return Result(
             key,
             json.loads(json.dumps(pool.plain())),
@@ -204,7 +214,8 @@ class Laboratory:
         best = int(np.argmax([point.development for point in points]))
         followed, read, records = configuration.follow, configuration.reads_test, trained.records
         model = ground.model(trained.weights, _iteration(trained), reads_test=read)
-        end = ground.model(trained.end, len(records), reads_test=read) if followed else None
+        to_the_end = followed and self.effort.patience is None
+        end = ground.model(trained.end, len(records), reads_test=read) if to_the_end else None
         curve = [(r.iteration, float(r.held_out or 0.0), int(r.active or 0)) for r in records]
         return Result(
             key,
@@ -222,7 +233,7 @@ class Laboratory:
     def _made(self, ground: Ground) -> dict[str, Any]:
         """How a result comes about."""
         found = {**versions(), "seed": self.seed, "threads": ground.n_jobs, "on": time.strftime("%Y-%m-%d")}
-        cut = {} if self.effort == FULL else {"only a trial, sentences": self.effort.sentences}
+        cut = {} if not self.effort.cut else {"only a trial, sentences": self.effort.sentences}
         return {**found, **cut}
 
     def _path(
@@ -243,7 +254,7 @@ class Laboratory:
             begun = time.perf_counter()
             prior = configuration.make_prior(setting, given)
             start = guessed(stops, setting, len(ground.index)) if stops or first is None else first
-            trained = train(ground, prior, optimiser, start, configuration)
+            trained = train(ground, prior, optimiser, start, configuration, self.effort.patience)
             score = float(ground.development(trained.weights))
             if kept is None or score > max(point.development for point in points):
                 kept = trained

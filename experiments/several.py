@@ -23,7 +23,7 @@ from experiments import tables
 from experiments.archive import Archive, read_lines
 from experiments.configuration import Configuration
 from experiments.contrasts import contrasted, key_of
-from experiments.cooperation import Cooperation, cooperated
+from experiments.cooperation import Cooperation, Curve, cooperated, file_of, followed, scored, tested
 from experiments.cooperation_figures import CooperationFigure
 from experiments.pool import Pool
 from experiments.running import Effort, Laboratory
@@ -47,7 +47,9 @@ DONE: dict[str, Callable[[Laboratory, Any], object]] = {
     "best weights": Laboratory.best_weights,
     "pool": Laboratory.result,
     "contrast": lambda laboratory, one: contrasted(one, laboratory),
-    "cooperate": lambda laboratory, one: cooperated(one, laboratory),
+    "follow": lambda laboratory, curve: followed(curve, laboratory),
+    "score": lambda laboratory, curve: scored(curve, laboratory),
+    "choose": lambda laboratory, one: cooperated(one, laboratory),
 }
 
 
@@ -90,15 +92,27 @@ class Plan:
                 needs += [self.weights(member) for side in sides for member in _members(side)]
                 self._do(f"contrast {one.number}", "contrast", one, needs)
         elif isinstance(one, CooperationFigure):
-            done = read_lines(beside.with_name("cooperation.jsonl"))
             for _, run in one.runs:
-                if run.key(self.laboratory) not in done:
-                    self.cooperation(run)
+                self.cooperation(run)
 
     def cooperation(self, run: Cooperation) -> None:
-        """Members that are trained together."""
-        needs = [self.weights(member, "best weights") for member in run.members]
-        self._do(f"cooperate {run.key(self.laboratory)}", "cooperate", run, needs)
+        """Members that are trained together: a piece of work for each curve, then the choice."""
+        known = read_lines(file_of(self.laboratory))
+        alone = run.alone.key(self.laboratory)
+        needs = [self._curve(curve, known) for curve in (run.alone, *run.together.values())]
+        if tested(alone) not in known:
+            needs.append(self._do(f"score {alone}", "score", run.alone, needs[:1]))
+        name = " ".join(curve.key(self.laboratory) for curve in run.together.values())
+        if any(needs) or not any(tested(key) in known for key in name.split()):
+            self._do(f"choose {name}", "choose", run, needs)
+
+    def _curve(self, curve: Curve, known: dict[str, Any]) -> str:
+        """The name of what follows a curve; empty if it is known."""
+        key = curve.key(self.laboratory)
+        if key in known:
+            return ""
+        needs = [self.weights(member, "best weights") for member in curve.wanted.members]
+        return self._do(f"follow {key}", "follow", curve, needs)
 
     def result(self, configuration: Configuration | Pool) -> str:
         """The name of what gives a result; empty if it is known."""
@@ -106,7 +120,8 @@ class Plan:
         if self.laboratory.archive.get(key) is not None:
             return ""
         if isinstance(configuration, Pool):
-            needs = [self.weights(member) for member in configuration.members]
+            wanted = "weights" if self.laboratory.effort.patience is None else "best weights"
+            needs = [self.weights(member, wanted) for member in configuration.members]
             return self._do(f"pool {key}", "pool", configuration, needs)
         given = configuration.given
         return self._do(f"train {key}", "train", configuration, [] if given is None else [self.result(given)])

@@ -116,9 +116,16 @@ def _per_cent(part: Part | None) -> float | None:
     return None if part is None else 100 * part.score
 
 
-def _end(result: Result) -> Model:
-    """At the end of training, which is the model itself where it was not followed."""
-    return result.model if result.end is None else result.end
+def _end(result: Result) -> Model | None:
+    """At the end of training: the model itself where it was not followed; None if it was not awaited."""
+    plain = result.configuration
+    followed = any(member["follow"] for member in plain.get("pool", [plain]))
+    return result.end if followed else result.model
+
+
+def _scored(part: str) -> Callable[[Result], float | None]:
+    """The score of a part of the data at the end of training."""
+    return lambda result: None if (end := _end(result)) is None else _per_cent(getattr(end, part))
 
 
 MEASURES = {
@@ -127,9 +134,11 @@ MEASURES = {
     "active": Measure("active weights", lambda result: float(result.model.active), 0),
     "share": Measure("first member's share", lambda result: result.chosen[0]),
     "features": Measure("features", lambda result: float(result.features), 0),
-    "converged": Measure("converged, development", lambda result: _per_cent(_end(result).development)),
-    "converged test": Measure("converged, test", lambda result: _per_cent(_end(result).test)),
-    "converged active": Measure("converged, active", lambda result: float(_end(result).active), 0),
+    "converged": Measure("converged, development", _scored("development")),
+    "converged test": Measure("converged, test", _scored("test")),
+    "converged active": Measure(
+        "converged, active", lambda result: None if (end := _end(result)) is None else float(end.active), 0
+    ),
 }
 CurvePoint = tuple[int, float, int]  # iteration, development score, active weights
 CURVES: dict[str, tuple[str, Callable[[CurvePoint], float]]] = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.cooperation_figures import FEW_GAMMAS, figure, with_experts
+from experiments.cooperation_figures import MANY, figure, with_experts
 
 FIGURE = figure(
     "7.12",
     "POSITIONAL experts trained together",
     "development",
-    ("together", with_experts("positional", gammas=FEW_GAMMAS)),
+    ("together", with_experts("positional", **MANY)),
 )

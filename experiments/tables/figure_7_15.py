@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from experiments.cooperation_figures import FEW_GAMMAS, figure, with_experts
+from experiments.cooperation_figures import MANY, figure, with_experts
 
-FIGURE = figure(
-    "7.15", "LABEL experts trained together", "test", ("together", with_experts("label", gammas=FEW_GAMMAS))
-)
+FIGURE = figure("7.15", "LABEL experts trained together", "test", ("together", with_experts("label", **MANY)))

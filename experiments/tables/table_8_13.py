@@ -24,6 +24,6 @@ TABLE = Table(
     intervals=True,
     notes=(
         "FSF: family singletons; FnF: family n-tons; LF: loners. They and S1 are one member, all features of "
-        "STANDARD+G but them the other; each has a sigma of its own, chosen among five.",
+        "STANDARD+G but them the other; each has a sigma of its own, chosen among two.",
     ),
 )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fieldcraft import _core
+from fieldcraft.optimisers.block_history import BlockHistory
 from fieldcraft.optimisers.divided_history import DividedHistory
 from fieldcraft.optimisers.line_search import Point, wolfe_step
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
@@ -50,10 +51,12 @@ class LBFGSRun(QuasiNewtonRun):
     def __init__(self, settings: LBFGS, problem: Gradient, start: Floats) -> None:
         self.scales = problem.scales()
         super().__init__(settings, problem, start if self.scales is None else start * self.scales)
-        ranks = getattr(problem, "ranks", None)
+        ranks, groups = (getattr(problem, name, None) for name in ("ranks", "groups"))
         if ranks is not None:
             size = settings.memory, problem.n_variables, problem.n_jobs
             self.history = DividedHistory(*size, ranks)
+        elif groups is not None:
+            self.history = BlockHistory(settings.memory, groups, problem.n_jobs)
 
     def evaluate(self, weights: Floats, gradient: Floats) -> float:
         if self.scales is None:

@@ -103,6 +103,8 @@ class Cooperative(Joint):
     ) -> None:
         n = len(rows)
         super().__init__(n_features, rows, priors, n_jobs, extra=n if pool_weights is None else 0)
+        # The pool's weights are few and need not curve: they are with those of the last member.
+        self.groups = [*self.slices[:-1], slice(self.slices[-1].start, self.n_variables)]
         self._evaluate, self.total = evaluate, total
         self.gamma, self.penalty, self.function = gamma, penalty, likelihoods
         self._given = pool_weights

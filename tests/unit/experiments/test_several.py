@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +38,9 @@ def test_work_comes_after_what_it_needs_and_once(tmp_path: Path) -> None:
     assert {kind: kinds.count(kind) for kind in set(kinds)} == {
         "train": 5,  # STANDARD and SIMPLE; with a prior STANDARD, S2G and STANDARD among the features of both
         "pool": 3,
-        "cooperate": 1,
+        "follow": 9,  # members alone, and eight gammas
+        "score": 1,
+        "choose": 1,
         "contrast": 1,
     }
 
@@ -49,11 +52,11 @@ def test_weights_that_were_not_kept_are_made_again(data_file: Callable[[str], Pa
     known = unregularised("entities")
     laboratory.result(known)
     before, best = laboratory.best_weights(known)
-    assert {work.done for work in plan(tmp_path, "figure-7.5").values()} == {"train", "cooperate"}
+    assert [work.done for work in plan(tmp_path, "figure-7.5").values()][:2] == ["train", "follow"]
     for path in (tmp_path / "weights").iterdir():
         path.unlink()
     done = [work.done for work in plan(tmp_path, "figure-7.5").values()]
-    assert done == ["best weights", "train", "cooperate"]
+    assert done[:3] == ["best weights", "train", "follow"]
     np.testing.assert_array_equal(laboratory.best_weights(known)[1], best)
     assert len(before.index) == len(best)
 
@@ -73,13 +76,20 @@ def test_several_processes_leave_what_one_leaves(data_file: Callable[[str], Path
     several, one = tmp_path / "several", tmp_path / "one"
     main([*NAMES, "--quick", "--jobs", "2", "--train", "--data", data, "--into", str(several)])
     main([*NAMES, "--quick", "--data", data, "--into", str(one)])
-    for name, fields in {"archive": ("model", "end", "chosen"), "cooperation": ("together", "alone")}.items():
+    curves = ("development", "ambiguity", "test", "at_best")
+    for name, fields in {"archive": ("model", "end", "chosen"), "cooperation": curves}.items():
         ours, theirs = (read_lines(folder / f"{name}.jsonl") for folder in (several, one))
         assert ours.keys() == theirs.keys()
         for key, line in ours.items():
-            assert [line[field] for field in fields] == [theirs[key][field] for field in fields]
+            assert [line.get(field) for field in fields] == [theirs[key].get(field) for field in fields]
     assert read_lines(several / "contrasts.jsonl") == read_lines(one / "contrasts.jsonl")
     assert not (several / "table-6.10.md").exists()
+    assert plan(several, *NAMES) == {}  # all is known
+    lines = (several / "cooperation.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sum('"test"' in line for line in lines) == 2  # the chosen gamma's, and that of members alone
+    cut = "\n".join(line for line in lines if '"test"' in line or '"ambiguity": [0.0' in line) + "\n"
+    (several / "cooperation.jsonl").write_text(cut, encoding="utf-8")  # as a run that was stopped leaves it
+    assert [work.done for work in plan(several, *NAMES).values()] == ["follow"] * 8 + ["choose"]
 
 
 @pytest.mark.slow
@@ -88,3 +98,22 @@ def test_what_fails_and_what_needs_it_are_left(tmp_path: Path) -> None:
     nowhere = Place(tmp_path / "nowhere", tmp_path / "archive.jsonl", None, QUICK, 0)
     assert {work.name for work in run(works.values(), nowhere, 2)} == set(works)
     assert run(works.values(), nowhere, 1, seconds=0.0) == list(works.values())
+
+
+@pytest.mark.slow
+def test_reports_of_what_is_known(data_file: Callable[[str], Path], tmp_path: Path) -> None:
+    data = str(data_file("conll2003/eng.train.gz").parents[1])
+    asked = ["table-6.10", "--quick", "--data", data, "--into", str(tmp_path)]
+    with pytest.raises(SystemExit, match="nothing of table-6.10 is in the archive"):
+        main([*asked, "--known"])
+    main([*asked, "--patience", "2"])
+    lines = (tmp_path / "archive.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all(json.loads(line)["end"] is None for line in lines)  # nobody waited for it
+    left = "\n".join(line for line in lines if '"tuned"' not in line)
+    (tmp_path / "archive.jsonl").write_text(left + "\n", encoding="utf-8")
+    main([*asked, "--known", "--data", "nowhere"])
+    report = (tmp_path / "table-6.10.md").read_text(encoding="utf-8")
+    assert "**Not trained here:** SIMPLE manual (thesis: 90.07, 84.54)." in report
+    cells = next(line for line in report.splitlines() if line.startswith("| SIMPLE uniform |")).split("|")
+    assert [cell.strip() for cell in cells[8:10]] == ["", ""]  # converged
+    assert "SIMPLE manual |" not in report

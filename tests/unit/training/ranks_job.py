@@ -13,6 +13,7 @@ import numpy as np
 import fieldcraft as fc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from unit.training.corpora import draw_large
 from unit.training.ranks_cases import CASES, corpus
 
 
@@ -76,6 +77,18 @@ def sums(ranks: fc.Ranks) -> Any:
         crf = fc.ChainCRF("c0").fit(kind.shard(corpus()), ranks=kind)
         results[shared] = values, copies, joined, crf.weights_.tobytes()
     return results, ranks.gather(vectors), evaluated(ranks.shard(corpus()), ranks)
+
+
+def ends(ranks: fc.Ranks | None = None) -> dict[float, float]:
+    """Final objectives of a training that is stopped far from the optimum, and of one that goes on to it."""
+    X, y = draw_large(np.random.default_rng(0), 4, [8] * 300, n_names=400)
+    part = (X, y) if ranks is None else ranks.shard(X, y)
+    objectives = {}
+    for tolerance in (1e-6, 1e-10):
+        optimiser = fc.LBFGS(memory=20, objective_tolerance=tolerance)
+        crf = fc.ChainCRF(prior=fc.Gaussian(variance=100.0), optimiser=optimiser, n_jobs=1)
+        objectives[tolerance] = crf.fit(*part, ranks=ranks).objective_value_
+    return objectives
 
 
 def stops(ranks: fc.Ranks) -> Any:
@@ -166,7 +179,7 @@ def errors(ranks: fc.Ranks) -> Any:
 if __name__ == "__main__":
     warnings.simplefilter("error")
     world = fc.Ranks()
-    jobs: dict[str, Any] = {"cases": cases, "pools": pools, "sums": sums, "stops": stops, "errors": errors}
-    result = jobs[sys.argv[1]](world)
+    jobs: list[Any] = [cases, pools, sums, ends, stops, errors]
+    result = {work.__name__: work for work in jobs}[sys.argv[1]](world)
     if world.rank == 0:
         Path(sys.argv[2]).write_bytes(pickle.dumps(result))

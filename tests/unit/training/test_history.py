@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fieldcraft import _core
+from fieldcraft.optimisers.block_history import BlockHistory
 from fieldcraft.optimisers.history import History
 from unit.training.corpora import Floats, same
 
@@ -252,3 +253,40 @@ def test_vector_work(n: int) -> None:
         value = _core.gaussian(w, d, above, gradient, n_jobs)
         assert value == pytest.approx(float((above * (w - d) ** 2).sum() / 2), rel=1e-12)
         same(gradient, g + above * (w - d), rel=1e-13, abs=1e-15)
+
+
+GROUPS = [slice(0, 5), slice(5, 6), slice(6, 14)]
+
+
+def test_groups_have_the_directions_of_their_own_memories() -> None:
+    rng = np.random.default_rng(3)
+    history, sizes = BlockHistory(3, GROUPS, 1), 10.0 ** np.repeat([0, 3, -3], [5, 1, 8])
+    kept: list[Pair] = []
+    for _ in range(5):
+        s, y = (np.concatenate(parts) for parts in zip(*(curved_pair(rng, g.stop - g.start) for g in GROUPS)))
+        kept.append((s, short(y * sizes)))
+        push(history, kept[-1])
+        gradient = rng.normal(size=14)
+        parts = [dense_direction([(s[g], y[g]) for s, y in kept[-3:]], gradient[g]) for g in GROUPS]
+        whole = np.concatenate(parts)
+        same(ask(history, gradient), whole, rel=1e-9)
+        start, trial = rng.normal(size=14), np.empty(14)
+        slope = history.direction(gradient, trial, start, trial)
+        same(slope, gradient @ whole, rel=1e-9)
+        same(trial, start + whole, rel=1e-9)
+        history.repeat(gradient, trial)
+        same(trial, whole, rel=1e-9)
+        other = BlockHistory(3, GROUPS, 1)
+        other.restore(history.state())
+        assert ask(other, gradient).tobytes() == ask(history, gradient).tobytes()
+        assert other.order == history.order
+
+
+def test_a_group_without_curvature_makes_all_forget() -> None:
+    history, step = BlockHistory(3, GROUPS, 1), np.ones(14)
+    push(history, (step, np.where(np.arange(14) == 5, -1.0, 1.0)))
+    gradient = np.arange(14.0)
+    same(ask(history, gradient), -gradient, rel=0, abs=0)
+    assert history.order == []
+    push(history, (step, 2 * step))
+    same(ask(history, gradient), -gradient / 2, rel=1e-12)

@@ -20,7 +20,7 @@ from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.merging import family_counts, merged_rows
 from fieldcraft.pools.dealt import dealt
 from unit.training.ranks_cases import CASES, corpus
-from unit.training.ranks_job import cooperative, evaluated, facts
+from unit.training.ranks_job import cooperative, ends, evaluated, facts
 
 JOB = Path(__file__).with_name("ranks_job.py")
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -91,6 +91,16 @@ def test_sums_have_the_order_of_the_ranks_and_equal_one_process(tmp_path: Path) 
         for i, total in enumerate(sums):
             expected = vectors[0][i] + vectors[1][i] + vectors[2][i]
             np.testing.assert_array_equal(total, expected)
+
+
+@needs_mpi
+def test_final_objectives_agree_as_far_as_training_goes(tmp_path: Path) -> None:
+    """Last digits that differ lead to other iterations; at the optimum these end in the same place."""
+    one, two = ends(), job("ends", 2, tmp_path)
+    left = one[1e-6] / one[1e-10] - 1  # by the default rule, which stops above the optimum
+    assert 1e-7 < left < 1e-5
+    assert abs(two[1e-6] / one[1e-6] - 1) < left
+    assert abs(two[1e-10] / one[1e-10] - 1) < 1e-8
 
 
 @needs_mpi
