@@ -1,0 +1,39 @@
+"""The training problem of skip chains: the composed one, whose blocks have pairs of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.design import Design
+from fieldcraft.priors import Prior
+from fieldcraft.problems.composed import ComposedProblem
+from fieldcraft.structures.skip_chain import SkipChain
+
+
+class SkipProblem(ComposedProblem):
+    """Penalised loss of skip chains; offers Gradient and Passes.
+
+    Parameters
+    ----------
+    others : as for ComposedProblem; skip chains know no curvatures
+    """
+
+    def __init__(self, structure: SkipChain, design: Design, prior: Prior, **options: Any) -> None:
+        self._bound: list[SkipChain] = []
+        super().__init__(structure.bound_to(design.encoded), design, prior, **{**options, "curved": False})
+
+    def _structure_of(self, rows: NDArray[np.int64]) -> SkipChain:
+        structure: Any = self.structure
+        bound: SkipChain = structure.bound_to(self._encoded.take(rows))
+        self._bound.append(bound)
+        return bound
+
+    def unconverged(self) -> int:
+        """Sequences whose inference did not converge, since the last call."""
+        total = sum(bound.unconverged for bound in self._bound)
+        for bound in self._bound:
+            bound.unconverged = 0
+        return total
