@@ -8,6 +8,15 @@
 namespace fieldcraft {
 namespace {
 
+// Where messages swing they are damped the more the longer they do: after so many iterations by at least 1/2,
+// after twice as many by 3/4, and so on.
+constexpr int kPatience = 20;
+
+double damped(double damping, int iteration) {
+  const int late = std::min(iteration / kPatience, 4);
+  return std::max(damping, 1.0 - std::ldexp(1.0, -late));
+}
+
 constexpr double kLeast = 1e-200;  // of a message: a zero could not be divided out again
 
 // Exponentials of scores [n], scaled to a largest of 1; returns what was taken off.
@@ -116,7 +125,7 @@ void SkipPass::update(const SkipSequence& of, int64_t p, int to, double damping)
   normalise(next_.data(), Y);
   for (int y = 0; y < Y; ++y) {
     const double fresh = std::max(kLeast, damping * message[y] + (1 - damping) * next_[y]);
-    change_ = std::max(change_, std::abs(fresh - message[y]));
+    change_ = std::max(change_, std::abs(next_[y] - message[y]));
     message[y] = fresh;
   }
   double* belief = belief_.data() + v * Y;
@@ -179,8 +188,7 @@ SkipAnswer SkipPass::run(const SkipSequence& of, const SkipSettings& settings, d
   answer.converged = of.P == 0;
   bool possible = along_chain(of);
   while (possible && !answer.converged && answer.iterations < settings.max_iterations) {
-    ++answer.iterations;
-    answer.residual = along_pairs(of, settings.damping);
+    answer.residual = along_pairs(of, damped(settings.damping, answer.iterations++));
     answer.converged = answer.residual <= settings.tolerance;
     possible = along_chain(of);
   }
