@@ -346,7 +346,8 @@ class SkipChain(Structure):
         for i in chosen:
             a, b = int(offsets[i]), int(offsets[i + 1])
             graph = FactorGraph(np.full(b - a, n))
-            graph.add(np.arange(b - a)[:, None], node[a:b])
+            if b > a:
+                graph.add(np.arange(b - a)[:, None], node[a:b])
             if b - a > 1:
                 graph.add(np.stack([np.arange(b - a - 1), np.arange(1, b - a)], 1), edge[a + 1 : b])
             first, last = pairs.rows[i], pairs.rows[i + 1]
