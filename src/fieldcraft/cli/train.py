@@ -17,7 +17,7 @@ EXAMPLES = [
     "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
     "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
     "fieldcraft train train.conll --templates c0 --beam 0.999 -o beam.fc",
-    "fieldcraft train train.conll --structure skip-chain --documents --templates entities-words -o docs.fc",
+    "fieldcraft train docs.conll --structure skip-chain --documents -o docs.fc",
 ]
 in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
 in_stopping, in_file = panel("When it stops"), panel("The model file")
