@@ -65,7 +65,9 @@ def tagged(corpus: Corpus, data: Path, *, sentences: int | None = None, seed: in
 def name_lists(data: Path) -> list[Any]:
     """The lists of names that the template set announcements looks at."""
     named = ("surnames", "female", "male")
-    return [fc.Gazetteer(name, _entries(data / "gazetteers", FILES[name]), case="insensitive") for name in named]
+    return [
+        fc.Gazetteer(name, _entries(data / "gazetteers", FILES[name]), case="insensitive") for name in named
+    ]
 
 
 def folds(n: int, seed: int = 0, parts: int = 5) -> list[np.ndarray[Any, Any]]:

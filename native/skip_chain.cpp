@@ -8,14 +8,11 @@
 namespace fieldcraft {
 namespace {
 
-// Where messages swing they are damped the more the longer they do: after so many iterations by at least 1/2,
-// after twice as many by 3/4, and so on.
-constexpr int kPatience = 20;
+// Where messages swing they are damped the more the longer they do: after so many iterations by at least 1/2
+// (level 1), after twice as many by 3/4, and so on.
+constexpr int kPatience = 20, kStrongest = 4;
 
-double damped(double damping, int iteration) {
-  const int late = std::min(iteration / kPatience, 4);
-  return std::max(damping, 1.0 - std::ldexp(1.0, -late));
-}
+double damped(double damping, int level) { return std::max(damping, 1.0 - std::ldexp(1.0, -level)); }
 
 constexpr double kLeast = 1e-200;  // of a message: a zero could not be divided out again
 
@@ -49,7 +46,6 @@ void SkipPass::prepare(const SkipSequence& of) {
   for (int64_t p = 0; p < P; ++p)
     table_shift_[p] = exponentials(of.skip + p * cells, cells, tables_.data() + p * cells);
   for (auto* rows : {&field_, &local_, &belief_, &alpha_, &beta_}) rows->resize(T * Y);
-  message_.assign(P * 2 * Y, 1.0 / Y);
   for (auto* row : {&from_, &to_, &next_}) row->resize(Y);
 }
 
@@ -65,8 +61,7 @@ bool SkipPass::along_chain(const SkipSequence& of) {
       for (int y = 0; y < Y; ++y) field[y] += std::log(message[y]);
     }
   log_z_ = 0;
-  for (int64_t t = 0; t < T; ++t)
-    log_z_ += exponentials(field_.data() + t * Y, Y, local_.data() + t * Y);
+  for (int64_t t = 0; t < T; ++t) log_z_ += exponentials(field_.data() + t * Y, Y, local_.data() + t * Y);
   for (int64_t t = 0; t < T; ++t) {
     double* alpha = alpha_.data() + t * Y;
     const double* local = local_.data() + t * Y;
@@ -180,18 +175,24 @@ bool SkipPass::finish(const SkipSequence& of, double* node, double* edge, double
   return std::isfinite(log_z);
 }
 
-SkipAnswer SkipPass::run(const SkipSequence& of, const SkipSettings& settings, double* node, double* edge,
-                         double* skip) {
+SkipAnswer SkipPass::run(const SkipSequence& of, const SkipSettings& settings, int level, double* messages,
+                         double* node, double* edge, double* skip) {
   SkipAnswer answer;
+  answer.level = level;
   if (of.T == 0) return answer;
   prepare(of);
+  message_.assign(messages, messages + of.P * 2 * Y_);
   answer.converged = of.P == 0;
   bool possible = along_chain(of);
   while (possible && !answer.converged && answer.iterations < settings.max_iterations) {
-    answer.residual = along_pairs(of, damped(settings.damping, answer.iterations++));
+    if (answer.iterations > 0 && answer.iterations % kPatience == 0)
+      answer.level = std::min(answer.level + 1, kStrongest);
+    ++answer.iterations;
+    answer.residual = along_pairs(of, damped(settings.damping, answer.level));
     answer.converged = answer.residual <= settings.tolerance;
     possible = along_chain(of);
   }
+  std::copy(message_.begin(), message_.end(), messages);
   answer.lost = !possible || !finish(of, node, edge, skip, answer.log_partition);
   return answer;
 }

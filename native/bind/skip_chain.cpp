@@ -1,6 +1,10 @@
 // Chains with skip edges.
 #include "skip_chain.hpp"
 
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "bind/arrays.hpp"
 #include "bind/watched.hpp"
 #include "parallel.hpp"
@@ -24,7 +28,8 @@ std::vector<int32_t> checked_scope(const In2<int32_t>& given, const std::vector<
 
 nb::dict py_skip_chain(In2<double> node, In2<double> edge, In1<int64_t> offsets, In2<int32_t> scope,
                        In1<int64_t> rows, In2<double> skip, int max_iterations, double tolerance,
-                       double damping, int n_jobs) {
+                       double damping, std::optional<In1<double>> start, std::optional<In1<int32_t>> level,
+                       int n_jobs) {
   const size_t T = node.shape(0), Y = node.shape(1), P = scope.shape(0), N = offsets.shape(0) - 1;
   const std::vector<int64_t> at = vector_of(offsets), row = vector_of(rows);
   check_offsets(at.data(), at.size(), static_cast<int64_t>(T), "offsets");
@@ -39,24 +44,33 @@ nb::dict py_skip_chain(In2<double> node, In2<double> edge, In1<int64_t> offsets,
   std::vector<double> log_z(N), residual(N), nodes(T * Y), edges(T * Y * Y), skips(P * Y * Y);
   std::vector<int64_t> iterations(N);
   std::vector<uint8_t> converged(N), lost(N);
+  std::vector<double> messages(P * 2 * Y, 1.0 / static_cast<double>(Y));
+  std::vector<int32_t> levels(N);
+  if (start) {
+    require(start->shape(0) == messages.size(), "start has ", start->shape(0), " numbers, expected ",
+            messages.size());
+    messages = vector_of(*start);
+    for (double& one : messages) one = one > 0 && one <= 1 ? one : 1.0 / static_cast<double>(Y);
+  }
+  if (level) {
+    require(level->shape(0) == N, "level has ", level->shape(0), " numbers, expected ", N);
+    levels = vector_of(*level);
+    check_range(levels.data(), N, 0, 5, "level");
+  }
   const SkipSettings settings{max_iterations, tolerance, damping};
   watched([&](Watch& watch) {
     for_each_task(
         n_jobs, N,
         [&](size_t i, int) {
           SkipPass pass;
-          const SkipSequence of{at[i + 1] - at[i],
-                                row[i + 1] - row[i],
-                                static_cast<int>(Y),
-                                node.data() + at[i] * Y,
-                                edge.data() + at[i] * stride,
-                                stride,
-                                pairs.data() + 2 * row[i],
-                                skip.data() + row[i] * Y * Y};
-          const SkipAnswer found = pass.run(of, settings, nodes.data() + at[i] * Y,
-                                            edges.data() + at[i] * Y * Y, skips.data() + row[i] * Y * Y);
+          const SkipSequence of{at[i + 1] - at[i],         row[i + 1] - row[i],          static_cast<int>(Y),
+                                node.data() + at[i] * Y,   edge.data() + at[i] * stride, stride,
+                                pairs.data() + 2 * row[i], skip.data() + row[i] * Y * Y};
+          const SkipAnswer found =
+              pass.run(of, settings, levels[i], messages.data() + 2 * row[i] * Y, nodes.data() + at[i] * Y,
+                       edges.data() + at[i] * Y * Y, skips.data() + row[i] * Y * Y);
           log_z[i] = found.log_partition, residual[i] = found.residual, iterations[i] = found.iterations;
-          converged[i] = found.converged, lost[i] = found.lost;
+          converged[i] = found.converged, lost[i] = found.lost, levels[i] = found.level;
         },
         &watch);
   });
@@ -69,6 +83,8 @@ nb::dict py_skip_chain(In2<double> node, In2<double> edge, In1<int64_t> offsets,
   out["residual"] = give(std::move(residual));
   out["converged"] = give(std::move(converged));
   out["lost"] = give(std::move(lost));
+  out["messages"] = give(std::move(messages));
+  out["level"] = give(std::move(levels));
   return out;
 }
 
@@ -76,8 +92,8 @@ nb::dict py_skip_chain(In2<double> node, In2<double> edge, In1<int64_t> offsets,
 
 void bind_skip_chain(nb::module_& m) {
   m.def("skip_chain", &py_skip_chain, "node"_a, "edge"_a, "offsets"_a, "scope"_a, "rows"_a, "skip"_a,
-        "max_iterations"_a, "tolerance"_a, "damping"_a, "n_jobs"_a,
-        "Belief propagation on chains with skip edges.");
+        "max_iterations"_a, "tolerance"_a, "damping"_a, "start"_a = nb::none(), "level"_a = nb::none(),
+        "n_jobs"_a = 1, "Belief propagation on chains with skip edges.");
 }
 
 }  // namespace fieldcraft::bind

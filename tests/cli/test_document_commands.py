@@ -24,7 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_model_reads_documents_as_it_was_trained(folder: Path) -> None:
     model = fc.load(folder / "skip.fc")
-    assert isinstance(model, fc.SkipChainCRF) and model.source_["documents"] is True
+    assert isinstance(model, fc.SkipChainCRF)
+    assert model.source_["documents"] is True
     corpus = fc.read(folder / "test.conll", columns="word pos ner", label="ner", documents=True)
     assert len(corpus) == 12
     tagged = run("tag", "skip.fc", "test.conll", cwd=folder).stdout

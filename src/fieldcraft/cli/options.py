@@ -130,7 +130,9 @@ class Reading:
     docstart: Annotated[str | None, in_reading(help="skip or keep -DOCSTART- lines.")] = None
     documents: Annotated[
         bool,
-        in_reading("--documents", help="Sentences between -DOCSTART- (# newdoc, # doc) lines are one sequence."),
+        in_reading(
+            "--documents", help="Sentences between -DOCSTART- (# newdoc, # doc) lines are one sequence."
+        ),
     ] = False
     comment: Annotated[str | None, in_reading(help="Drop lines that open with this.", metavar="PREFIX")] = (
         None

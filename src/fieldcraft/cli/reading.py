@@ -55,7 +55,9 @@ def known_arguments(streams: list[Stream], files: list[str], arguments: dict[str
     label = first.label_names[0] if len(first.label_names) == 1 else None
     known = {**arguments, "format": first.format, "label": label}
     if first.format == "columns":
-        known["columns"] = [name for name in first.fields if not (known.get("documents") and name == SENTENCE)]
+        known["columns"] = [
+            name for name in first.fields if not (known.get("documents") and name == SENTENCE)
+        ]
     return known
 
 

@@ -11,8 +11,8 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.segments import SegmentCRF
-from fieldcraft.models.skip_chain import SkipChainCRF
 from fieldcraft.models.sequence_model import SequenceModel
+from fieldcraft.models.skip_chain import SkipChainCRF
 from fieldcraft.optimisers import handled_by, resolve
 from fieldcraft.pools.coded import CodedCRF
 from fieldcraft.priors import PRIORS, Prior, resolve_prior

@@ -128,9 +128,7 @@ def _respelling(scheme: str | None, partial: PartialSpelling | None) -> Respell 
     return lambda labels: schemes.convert(labels, "conlleval", scheme)
 
 
-def _start(
-    job: ReadJob, format: str, respell: Respell | None = None
-) -> tuple[ReadJob, Iterator[Sequence]]:
+def _start(job: ReadJob, format: str, respell: Respell | None = None) -> tuple[ReadJob, Iterator[Sequence]]:
     """A new pass over the source: its job, which is updated while reading, and its sequences."""
     batches = job.source.batches()
     if format == "auto":

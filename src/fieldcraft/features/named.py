@@ -149,7 +149,7 @@ NAMED: dict[str, str] = {
     "entities-words": "columns word\n"
     + (_LABELS + _WORDS + _TESTS + _AFFIXES + _LENGTH + _COLLINS + _SHAPES + _TESTS_NEAR),
     **{f"a{n}": _rung(n) for n in range(1, len(_RUNGS) + 1)},
-    "announcements": _COLUMNS + _LABELS + "".join(_announcement(at) for at in range(-4, 5)),
     "entities-gazetteers": _ENTITIES + _GAZETTEERS,
     **{f"entities-{name}": _COLUMNS + text for name, text in _SUBSETS.items()},
+    "announcements": _COLUMNS + _LABELS + "".join(_announcement(at) for at in range(-4, 5)),
 }

@@ -145,5 +145,3 @@ class SkipTraining(Training):
         n = int(index.belongs_to("skip").sum())
         remark = f"{self.n_pairs:,} pairs of similar words (skip edges), {n:,} features of pairs"
         tell(rules.callbacks, "tell", remark)
-
-

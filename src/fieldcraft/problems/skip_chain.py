@@ -18,16 +18,22 @@ class SkipProblem(ComposedProblem):
 
     Parameters
     ----------
+    remembers : begin each inference with the messages of the last evaluation: fewer iterations, and one fixed
+        point is followed from evaluation to evaluation where there are several
     others : as for ComposedProblem; skip chains know no curvatures
     """
 
-    def __init__(self, structure: SkipChain, design: Design, prior: Prior, **options: Any) -> None:
+    def __init__(
+        self, structure: SkipChain, design: Design, prior: Prior, *, remembers: bool = True, **options: Any
+    ) -> None:
         self._bound: list[SkipChain] = []
+        self._remembers = remembers
         super().__init__(structure.bound_to(design.encoded), design, prior, **{**options, "curved": False})
 
     def _structure_of(self, rows: NDArray[np.int64]) -> SkipChain:
         structure: Any = self.structure
         bound: SkipChain = structure.bound_to(self._encoded.take(rows))
+        bound.remembers = self._remembers
         self._bound.append(bound)
         return bound
 

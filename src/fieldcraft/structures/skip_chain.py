@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -52,7 +52,7 @@ class Pairs(NamedTuple):
 class SkipParts(Parts):
     """Parts with the pairs that they are for."""
 
-    pairs: Pairs = Pairs(np.zeros((0, 2), np.int32), np.zeros(1, np.int64))
+    pairs: Pairs = field(default_factory=lambda: Pairs(np.zeros((0, 2), np.int32), np.zeros(1, np.int64)))
 
 
 class SkipChain(Structure):
@@ -81,13 +81,14 @@ class SkipChain(Structure):
         super().__init__(labels, n_jobs=n_jobs)
         self.tying, self.inference, self.decoding = tying, inference, decoding
         self.pairs: Pairs | None = None
+        self.remembers = False  # whether inference begins with the messages of the last call
+        self._messages: dict[str, Any] = {}
         self.unconverged = 0  # answers that did not converge, since this was last set to 0
 
     def of(self, pairs: Pairs) -> SkipChain:
         """The same structure for sequences with these skip edges."""
         bound = copy.copy(self)
-        bound.pairs, bound.unconverged = pairs, 0
-        bound.__dict__.pop("_graphs", None)
+        bound.pairs, bound.unconverged, bound._messages = pairs, 0, {}
         return bound
 
     def bound_to(self, encoded: Any) -> SkipChain:
@@ -179,7 +180,7 @@ class SkipChain(Structure):
         return SkipParts(arrays, offsets, pairs)
 
     def _turns(self, states: Ints, offsets: NDArray[np.int64], pairs: Pairs) -> Any:
-        """For each kind of factor and end: the positions, rows, cells [rows, Y] as that end varies, the part."""
+        """By part and end: positions, rows, cells [rows, Y] as that end varies, the name of the part."""
         n, every = self.n_states, np.arange(self.n_states)
         steps = np.flatnonzero(self.used_rows("edge", offsets))
         scopes = {"edge": (steps, np.stack([steps - 1, steps], 1))}
@@ -289,8 +290,11 @@ class SkipChain(Structure):
             pairs.rows,
             np.ascontiguousarray(self._rows(potentials, "skip", pairs), np.float64),
             **chosen,
+            **self._messages,
             n_jobs=self.n_jobs,
         )
+        if self.remembers:
+            self._messages = {"start": found["messages"], "level": found["level"]}
         found["converged"] = found["converged"].astype(bool)
         lost = np.flatnonzero(found["lost"])
         if len(lost):  # scores that scaled sums cannot hold: in logarithms, on the graph
@@ -304,7 +308,7 @@ class SkipChain(Structure):
         return found
 
     def _decoded(self, batch: GraphBatch, method: str, options: Mapping[str, Any]) -> list[Decoding]:
-        """The best labels of graphs; "auto": exactly where the junction tree is narrow, else by max-product."""
+        """The best labels of graphs; "auto" is exact where the junction tree is narrow, else max-product."""
         if method != "auto":
             return batch.decode(method, n_jobs=self.n_jobs, **options)
         memory = budget(options.get("memory", NARROW))

@@ -57,17 +57,21 @@ def test_one_edit_is_a_distance_of_one() -> None:
 
 
 def test_pairs_look_at_both_ends_each_attribute_once() -> None:
-    encoder = PairFeatures(TemplateFeatures(Templates.parse("edge: word\nword\nword[-1]\nlower(word)")), WordPairs())
+    encoder = PairFeatures(
+        TemplateFeatures(Templates.parse("edge: word\nword\nword[-1]\nlower(word)")), WordPairs()
+    )
     X = [["a", "B", "x", "B"], ["c"], ["B", "a", "B"]]
     encoded = encoder.encode(X, grow=True)
-    assert encoded.scope.tolist() == [[1, 3], [5, 7]] and encoded.pairs.offsets.tolist() == [0, 1, 1, 2]
+    assert encoded.scope.tolist() == [[1, 3], [5, 7]]
+    assert encoded.pairs.offsets.tolist() == [0, 1, 1, 2]
     texts = [
         sorted(encoder.attribute_text(encoded.pairs.attributes[a:b]))
         for a, b in zip(encoded.pairs.token_ptr, encoded.pairs.token_ptr[1:])
     ]
     assert texts[0] == ["lower(word)=b", "word=B", "word[-1]=a", "word[-1]=x"]  # and no edge attribute
     part = encoded.take(np.array([2, 0]))
-    assert part.scope.tolist() == [[0, 2], [4, 6]] and isinstance(part, Encoded)
+    assert part.scope.tolist() == [[0, 2], [4, 6]]
+    assert isinstance(part, Encoded)
     assert part.pairs.attributes.tolist() == [
         *encoded.pairs.attributes[encoded.pairs.token_ptr[1] :],
         *encoded.pairs.attributes[: encoded.pairs.token_ptr[1]],

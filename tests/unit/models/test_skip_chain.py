@@ -126,7 +126,8 @@ def test_files_and_pickles_predict_the_same(fitted: fc.SkipChainCRF, tmp_path: P
     for other in (fc.load(tmp_path / "skip.fc"), pickle.loads(pickle.dumps(fitted))):
         assert isinstance(other, fc.SkipChainCRF)
         assert other.predict(X).tolist() == fitted.predict(X).tolist()
-        assert other.pairs(X) == fitted.pairs(X) and other.n_pairs_ == fitted.n_pairs_
+        assert other.pairs(X) == fitted.pairs(X)
+        assert other.n_pairs_ == fitted.n_pairs_
         same(np.concatenate(other.predict_proba(X)), np.concatenate(fitted.predict_proba(X)))
 
 
@@ -160,7 +161,8 @@ def test_other_inferences(method: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
-    assert np.isfinite(model.objective_value_) and model.score(X, y) > 0.8
+    assert np.isfinite(model.objective_value_)
+    assert model.score(X, y) > 0.8
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,10 @@ def test_other_inferences(method: str) -> None:
         ({"inference": "guess"}, "inference='guess'; give one of"),
         ({"objective": "marginal_likelihood"}, "is not for skip chains"),
         ({"optimiser": "smo"}, "smo"),
-        ({"similarity": lambda a, b: True}, "joins 15 pairs among 6 different words, all of them, with a cap"),
+        (
+            {"similarity": lambda a, b: True},
+            "joins 15 pairs among 6 different words, all of them, with a cap",
+        ),
     ],
 )
 def test_bad_settings_are_refused(options: dict[str, Any], rule: str) -> None:

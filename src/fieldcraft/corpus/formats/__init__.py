@@ -23,7 +23,9 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "columns": Format(columns.read, columns.write, (), frozenset({"separator", "docstart", "comment", "documents"})),
+    "columns": Format(
+        columns.read, columns.write, (), frozenset({"separator", "docstart", "comment", "documents"})
+    ),
     "conllu": Format(conllu.read, conllu.write, ("conllu",), frozenset({"documents"}), label="upos"),
     "attributes": Format(attributes.read, attributes.write, ("crfsuite", "iwa"), frozenset()),
     "jsonl": Format(jsonl.read, jsonl.write, ("jsonl", "ndjson"), frozenset()),

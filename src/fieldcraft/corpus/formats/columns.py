@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from operator import methodcaller
 
+from fieldcraft.corpus.document_lines import opens_document
 from fieldcraft.corpus.formats.context import (
     Batches,
     Block,
@@ -29,7 +30,6 @@ from fieldcraft.corpus.formats.context import (
     transposed,
 )
 from fieldcraft.corpus.formats.context import blocks as all_blocks
-from fieldcraft.corpus.document_lines import opens_document
 from fieldcraft.corpus.layout import MOST, choose, default_names
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.errors import CorpusError
@@ -74,7 +74,9 @@ def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
             where = f"{job.source.name}:{numbers[0]}"
             names = _names(job, len(rows[0]))
             remedy = _remedy(names, job)
-            layout = job.layout = choose(names, None, job.label, where, optional=job.optional_label, remedy=remedy)
+            layout = job.layout = choose(
+                names, None, job.label, where, optional=job.optional_label, remedy=remedy
+            )
         values = transposed(rows)
         if values is None or len(values) != len(names):
             raise _ragged(lines, numbers, len(names), job)
@@ -131,9 +133,7 @@ def _remedy(names: tuple[str, ...], job: ReadJob) -> str:
     return f"name the columns: --columns {','.join([*names[:-1], job.label])}"
 
 
-def _documents(
-    blocks: Iterable[Block], job: ReadJob
-) -> Iterator[tuple[list[str], list[int], str | None]]:
+def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[tuple[list[str], list[int], str | None]]:
     """The blocks, cut at -DOCSTART- lines if these are to be skipped.
 
     With ``job.documents`` also at other lines that open documents; the text of such a line comes with the

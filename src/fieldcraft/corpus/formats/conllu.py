@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import count
 
+from fieldcraft.corpus.document_lines import opens_document
 from fieldcraft.corpus.formats.context import Batches, Block, ReadJob, Row, WritePlan, named
 from fieldcraft.corpus.formats.context import blocks as all_blocks
-from fieldcraft.corpus.document_lines import opens_document
 from fieldcraft.corpus.layout import choose
 from fieldcraft.corpus.sequences import Sequence
 from fieldcraft.errors import CorpusError
