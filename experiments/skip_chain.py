@@ -41,7 +41,7 @@ MODELS += [
 
 
 def model(name: str, lists: list[Any], iterations: int) -> Any:
-    """linear:VARIANCE, or skip:VARIANCE:VARIANCE of skip edges:TYING."""
+    """linear:VARIANCE, or skip:VARIANCE:VARIANCE of skip edges:TYING[:two_stage]."""
     kind, *settings = name.split(":")
     optimiser = fc.LBFGS(max_iterations=iterations)
     options: dict[str, Any] = {"gazetteers": lists, "optimiser": optimiser}
@@ -50,7 +50,12 @@ def model(name: str, lists: list[Any], iterations: int) -> Any:
     chain, skip = map(float, settings[:2])
     prior = fc.Gaussian(lambda index: np.where(index.belongs_to("skip"), skip, chain))
     return fc.SkipChainCRF(
-        "announcements", prior=prior, max_pairs_per_word=None, skip_tying=settings[2], **options
+        "announcements",
+        prior=prior,
+        max_pairs_per_word=None,
+        skip_tying=settings[2],
+        two_stage="two_stage" in settings,
+        **options,
     )
 
 

@@ -15,6 +15,8 @@ docs/templates.md documents choices that the sources leave open. Hazard: ``taggi
 
 from __future__ import annotations
 
+from typing import Any
+
 _TESTS = """\
 contains_digit(word)
 contains_upper(word)
@@ -116,11 +118,19 @@ def _announcement(at: int) -> str:
     """What a word of an announcement looks like, at an offset."""
     single = [_seen(pattern, at) + "\n" for pattern in (*_FORMS, _HONORIFICS, _MONTHS, _DAYS)]
     lists = [f"in({name}, word[{at}])\n" for name in ("surnames", "female", "male")]
-    followed = [(at, _CLOCK, _DASH), (at, _CLOCK, _HALF, _DASH), (at, _HALF, _DASH)]
-    preceded = [(at - 1, _DASH, _CLOCK), (at - 2, _DASH, _CLOCK, _HALF), (at, _CLOCK, _HALF)]
-    dates = [(at, r"\d{1,2}", _MONTHS), (at - 1, _MONTHS, r"\d{1,2}"), (at, r"\d{1,2}", "-", _MONTHS)]
+    followed: list[tuple[Any, ...]] = [(at, _CLOCK, _DASH), (at, _CLOCK, _HALF, _DASH), (at, _HALF, _DASH)]
+    preceded: list[tuple[Any, ...]] = [
+        (at - 1, _DASH, _CLOCK),
+        (at - 2, _DASH, _CLOCK, _HALF),
+        (at, _CLOCK, _HALF),
+    ]
+    dates: list[tuple[Any, ...]] = [
+        (at, r"\d{1,2}", _MONTHS),
+        (at - 1, _MONTHS, r"\d{1,2}"),
+        (at, r"\d{1,2}", "-", _MONTHS),
+    ]
     dates += [(at - 2, r"\d{1,2}", "-", _MONTHS), (at, r"(19|20)\d\d")]
-    spans = [_sequence(*span) for span in (*followed, *preceded, *dates)]
+    spans = [_sequence(first, *patterns) for first, *patterns in (*followed, *preceded, *dates)]
     return "".join([f"word[{at}]\npos[{at}]\n", *single, *lists, *spans])
 
 

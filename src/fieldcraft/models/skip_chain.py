@@ -46,6 +46,7 @@ class SkipChainCRF(SequenceModel):
     search : how ``predict`` finds labels: "auto" (exactly where the junction tree is narrow, else by
         max-product), or a decoding on factor graphs
     chain_first : start from the weights of the linear chain
+    two_stage : train the linear chain first and keep its weights; then those of the skip edges alone
     word_column : the column whose words are compared
     others : see ChainCRF
 
@@ -68,6 +69,7 @@ class SkipChainCRF(SequenceModel):
     inference: Any = "propagation"
     search: Any = "auto"
     chain_first: bool = True
+    two_stage: bool = False
     word_column: str = "word"
 
     @property
@@ -80,7 +82,7 @@ class SkipChainCRF(SequenceModel):
         """The skip edges of each sequence: pairs of positions."""
         self._require_fitted()
         self._remember()
-        encoded = self._parameters.encoder.encode(X, grow=False)
+        encoded: Any = self._parameters.encoder.encode(X, grow=False)
         found = []
         for i, first in enumerate(encoded.offsets[:-1]):
             rows = slice(encoded.pairs.offsets[i], encoded.pairs.offsets[i + 1])
@@ -136,6 +138,7 @@ class SkipChainCRF(SequenceModel):
             inference=inference,
             decoding=search,
             chain_first=self.chain_first,
+            two_stage=self.two_stage,
         )
 
     def _store(self, trained: Trained) -> Any:

@@ -48,6 +48,7 @@ class SkipTraining(Training):
     rule, observed, column, tying : which tokens form pairs, what these look at, how their weights are tied
     inference, decoding : names of methods with their options
     chain_first : start from the weights of the linear chain
+    two_stage : keep these weights, and train those of skip edges alone
     """
 
     def __init__(
@@ -62,9 +63,11 @@ class SkipTraining(Training):
         inference: Method,
         decoding: Method,
         chain_first: bool,
+        two_stage: bool = False,
     ) -> None:
         self.rule, self.observed, self.column, self.tying = rule.checked(), observed, column, tying
-        self.inference, self.search, self.chain_first = inference, decoding, chain_first
+        self.inference, self.search = inference, decoding
+        self.chain_first, self.two_stage = chain_first or two_stage, two_stage
         for name, absent in (("states", "labels"), ("constraints", None), ("beam", None)):
             if getattr(settings, name) != absent:
                 raise InputError(f"{name}={getattr(settings, name)!r} is for linear chains; leave it out")
@@ -138,7 +141,14 @@ class SkipTraining(Training):
                 f"{optimiser.name} needs a problem that skip chains do not have ({optimiser.needs}); use "
                 "'lbfgs', 'owlqn', 'sgd', 'averaged_perceptron' or 'subgradient'"
             )
-        return SkipProblem(self._structure(), design, prior, **{**optimiser.requests(), **options})  # type: ignore[arg-type]
+        if self.two_stage and (optimiser.needs != "gradient" or not isinstance(self.objective, Likelihood)):
+            raise InputError(
+                "two_stage=True trains the chain by its likelihood first, with an optimiser such as 'lbfgs'; "
+                f"{self.objective.name} by {optimiser.name} is not for it"
+            )
+        fixed = ~design.index.belongs_to("skip") if self.two_stage and self.n_pairs else None
+        structure: Any = self._structure()
+        return SkipProblem(structure, design, prior, fixed=fixed, **{**optimiser.requests(), **options})
 
     def _announce(self, rules: Control, encoder: Any, index: FeatureIndex, size: Size) -> None:
         super()._announce(rules, encoder, index, size)

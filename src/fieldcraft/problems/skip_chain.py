@@ -12,6 +12,9 @@ from fieldcraft.priors import Prior
 from fieldcraft.problems.composed import ComposedProblem
 from fieldcraft.structures.skip_chain import SkipChain
 
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
 
 class SkipProblem(ComposedProblem):
     """Penalised loss of skip chains; offers Gradient and Passes.
@@ -20,14 +23,22 @@ class SkipProblem(ComposedProblem):
     ----------
     remembers : begin each inference with the messages of the last evaluation: fewer iterations, and one fixed
         point is followed from evaluation to evaluation where there are several
+    fixed : [F] True for weights that stay as they are; None for none
     others : as for ComposedProblem; skip chains know no curvatures
     """
 
     def __init__(
-        self, structure: SkipChain, design: Design, prior: Prior, *, remembers: bool = True, **options: Any
+        self,
+        structure: SkipChain,
+        design: Design,
+        prior: Prior,
+        *,
+        remembers: bool = True,
+        fixed: Mask | None = None,
+        **options: Any,
     ) -> None:
         self._bound: list[SkipChain] = []
-        self._remembers = remembers
+        self._remembers, self._fixed = remembers, fixed
         super().__init__(structure.bound_to(design.encoded), design, prior, **{**options, "curved": False})
 
     def _structure_of(self, rows: NDArray[np.int64]) -> SkipChain:
@@ -36,6 +47,12 @@ class SkipProblem(ComposedProblem):
         bound.remembers = self._remembers
         self._bound.append(bound)
         return bound
+
+    def value_and_gradient(self, weights: Floats, gradient: Floats) -> float:
+        value = super().value_and_gradient(weights, gradient)
+        if self._fixed is not None:
+            gradient[self._fixed] = 0.0
+        return value
 
     def unconverged(self) -> int:
         """Sequences whose inference did not converge, since the last call."""

@@ -141,8 +141,7 @@ class SkipChain(Structure):
         pairs, offsets, at = self._pairs_of(potentials), potentials.offsets, np.arange(len(states))
         node, edge, skip = (self._rows(potentials, name, pairs) for name in self.parts)
         rows = np.array(node[at, states])
-        later = self.used_rows("edge", offsets)
-        steps = np.flatnonzero(later)
+        steps = _steps(offsets)
         rows[steps] += edge[steps, states[steps - 1] * self.n_states + states[steps]]
         cells = self._cells(pairs, states)
         return by_sequence(rows, offsets) + by_sequence(skip[np.arange(len(cells)), cells], pairs.rows)
@@ -150,7 +149,7 @@ class SkipChain(Structure):
     def indicator(self, states: Ints, offsets: NDArray[np.int64]) -> Parts:
         pairs, n = self._bound(), self.n_states
         edge = np.zeros((len(states), n * n))
-        steps = np.flatnonzero(self.used_rows("edge", offsets))
+        steps = _steps(offsets)
         edge[steps, states[steps - 1] * n + states[steps]] = 1.0
         cells = self._cells(pairs, states)
         skip = np.zeros((len(cells), n * n))
@@ -182,7 +181,7 @@ class SkipChain(Structure):
     def _turns(self, states: Ints, offsets: NDArray[np.int64], pairs: Pairs) -> Any:
         """By part and end: positions, rows, cells [rows, Y] as that end varies, the name of the part."""
         n, every = self.n_states, np.arange(self.n_states)
-        steps = np.flatnonzero(self.used_rows("edge", offsets))
+        steps = _steps(offsets)
         scopes = {"edge": (steps, np.stack([steps - 1, steps], 1))}
         scopes["skip"] = (np.arange(len(pairs.scope)), pairs.scope.astype(np.int64))
         for name, (rows, scope) in scopes.items():
@@ -249,11 +248,7 @@ class SkipChain(Structure):
         return parts.offsets if name != "skip" else self._pairs_of(parts).rows
 
     def used_rows(self, name: str, offsets: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        if name != "edge":
-            return None
-        later = np.ones(int(offsets[-1]), bool)  # no step leads to a first position
-        later[offsets[:-1][np.diff(offsets) > 0]] = False
-        return later
+        return _later(offsets) if name == "edge" else None
 
     def _plus_node(self, potentials: Parts, node: Floats) -> Parts:
         arrays = {**potentials.arrays, "node": potentials["node"] + node}
@@ -280,11 +275,9 @@ class SkipChain(Structure):
 
     def _propagated(self, potentials: Parts, pairs: Pairs, options: Mapping[str, Any]) -> dict[str, Any]:
         chosen = {**PROPAGATION, **options}
-        arrays = [
-            np.ascontiguousarray(np.atleast_2d(potentials[name]), np.float64) for name in ("node", "edge")
-        ]
         found: dict[str, Any] = _core.skip_chain(
-            *arrays,
+            np.ascontiguousarray(potentials["node"], np.float64),
+            np.ascontiguousarray(np.atleast_2d(potentials["edge"]), np.float64),
             potentials.offsets,
             np.ascontiguousarray(pairs.scope),
             pairs.rows,
@@ -359,6 +352,18 @@ class SkipChain(Structure):
                 graph.add(pairs.scope[first:last] - a, skip[first:last])
             graphs.append(graph)
         return GraphBatch(graphs)
+
+
+def _later(offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """[positions] whether a step leads there: not to the first one of a sequence."""
+    later = np.ones(int(offsets[-1]), bool)
+    later[offsets[:-1][np.diff(offsets) > 0]] = False
+    return later
+
+
+def _steps(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The positions that a step leads to."""
+    return np.flatnonzero(_later(offsets))
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:

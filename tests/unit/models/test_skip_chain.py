@@ -146,6 +146,19 @@ def test_a_similarity_of_ones_own_is_set_again_after_loading(tmp_path: Path) -> 
     assert other.predict(X).tolist() == model.predict(X).tolist()
 
 
+def test_two_stages_keep_the_weights_of_the_chain() -> None:
+    X, y = documents()
+    chain = fc.ChainCRF(TEMPLATES, optimiser=TIGHT).fit(X, y)
+    model = fc.SkipChainCRF(TEMPLATES, optimiser=TIGHT, two_stage=True).fit(X, y)
+    skip = model.features_.belongs_to("skip")
+    same(model.weights_[~skip], chain.weights_, rel=1e-6, abs=1e-7)
+    assert np.abs(model.weights_[skip]).max() > 0.1
+    joint = fc.SkipChainCRF(TEMPLATES, optimiser=TIGHT).fit(X, y)
+    assert joint.objective_value_ < model.objective_value_ < chain.objective_value_
+    with pytest.raises(InputError, match="two_stage=True trains the chain by its likelihood first"):
+        fc.SkipChainCRF(TEMPLATES, objective="pseudo_likelihood", two_stage=True).fit(X, y)
+
+
 def test_own_templates_of_pairs_and_tyings() -> None:
     X, y = documents()
     for options in ({"skip_templates": "word[-1]"}, {"skip_templates": "none"}, {"skip_tying": "same"}):
