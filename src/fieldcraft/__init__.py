@@ -16,6 +16,7 @@ _NAMES = {
     "fieldcraft.models.collective": "CollectiveClassifier",
     "fieldcraft.models.multi_label": "MultiLabelCRF",
     "fieldcraft.models.segments": "SegmentCRF",
+    "fieldcraft.models.skip_chain": "SkipChainCRF",
     "fieldcraft.models.hmm": "HMM",
     "fieldcraft.models.local_chain": "CMM MEMM",
     "fieldcraft.models.logistic": "LogisticRegression",
@@ -109,6 +110,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.models.calibration import calibrate as calibrate
     from fieldcraft.models.chain import ChainCRF as ChainCRF
     from fieldcraft.models.segments import SegmentCRF as SegmentCRF
+    from fieldcraft.models.skip_chain import SkipChainCRF as SkipChainCRF
     from fieldcraft.models.collective import CollectiveClassifier as CollectiveClassifier
     from fieldcraft.models.graph import GraphCRF as GraphCRF
     from fieldcraft.models.multi_label import MultiLabelCRF as MultiLabelCRF

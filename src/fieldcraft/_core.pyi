@@ -331,6 +331,9 @@ def graph_mean_field(graphs: Graphs, tables: Float64Vector, states: Int32Vector,
 def graph_gibbs(graphs: Graphs, tables: Float64Vector, states: Int32Vector, n: int, burn_in: int, chains: int, batches: int, blocks: str, seed: int, keep: bool, n_jobs: int) -> list[Any]:
     """Gibbs sampling of each graph."""
 
+def skip_chain(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, scope: Int32Matrix, rows: Int64Vector, skip: Float64Matrix, max_iterations: int, tolerance: float, damping: float, start: Float64Vector | None = None, level: Int32Vector | None = None, n_jobs: int = 1) -> dict[str, Any]:
+    """Belief propagation on chains with skip edges."""
+
 class Potentials:
     @property
     def n_sequences(self) -> int: ...

@@ -21,6 +21,7 @@ from fieldcraft.features.clique_columns import CliqueColumns
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.index import FeatureIndex
+from fieldcraft.features.paired import PairFeatures
 from fieldcraft.features.segmented import SegmentFeatures
 from fieldcraft.features.several import SeveralFeatures
 from fieldcraft.features.templates import Templates
@@ -29,12 +30,13 @@ from fieldcraft.labels import PartialLabels
 from fieldcraft.spelling import suggestion
 
 # sequences -> attribute ids
-Encoder = FreeFeatures | TemplateFeatures | SeveralFeatures | SegmentFeatures | CliqueColumns
+Encoder = FreeFeatures | TemplateFeatures | SeveralFeatures | SegmentFeatures | PairFeatures | CliqueColumns
 ENCODERS: dict[str, Any] = {
     "free": FreeFeatures,
     "templates": TemplateFeatures,
     "several": SeveralFeatures,
     "segments": SegmentFeatures,
+    "pairs": PairFeatures,
     "cliques": CliqueColumns,
 }
 

@@ -245,6 +245,7 @@ class Expanding(Protocol):
     """What turns numbers per label configuration into potentials (structures/structure.py)."""
 
     def configurations(self) -> Mapping[str, Ints]: ...
+    def bound_to(self, encoded: Any) -> Any: ...
     def expand(self, classes: Parts) -> Parts: ...
 
 
@@ -261,7 +262,8 @@ class TableWeights:
 
     def potentials(self, encoded: Encoded) -> Parts:
         """The potentials of a batch."""
-        return self._structure.expand(self._table.potentials(self._weights, encoded))
+        made: Parts = self._structure.bound_to(encoded).expand(self._table.potentials(self._weights, encoded))
+        return made
 
 
 class BlockMap:

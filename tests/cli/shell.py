@@ -46,9 +46,18 @@ def column_text(given: list[list[tuple[str, str, str]]], width: int = 3) -> str:
     return "".join("".join(" ".join(token[:width]) + "\n" for token in tokens) + "\n" for tokens in given)
 
 
+def document_text(n: int, seed: int, size: int = 5) -> str:
+    """Documents of a few sentences, with the lines of CoNLL-2003 that open them."""
+    given = sentences(n * size, seed)
+    return "".join(
+        "-DOCSTART- -X- O\n\n" + column_text(given[i : i + size]) for i in range(0, n * size, size)
+    )
+
+
 def write_corpora(folder: Path) -> None:
     for name, n, seed in (("train", 150, 1), ("dev", 30, 2), ("test", 40, 3)):
         (folder / f"{name}.conll").write_text(column_text(sentences(n, seed)), encoding="utf-8")
+    (folder / "docs.conll").write_text(document_text(20, 4), encoding="utf-8")
 
 
 def run(

@@ -45,6 +45,8 @@ def _known(model: Any) -> dict[str, Any]:
     names = {field.name for field in fields(Tables)}
     for name, value in source.items() if isinstance(source, dict) else [("source", source)]:
         strings = value if name == "columns" and isinstance(value, list) else [value]
+        if name == "documents" and value is True:
+            continue
         if name not in names or not all(isinstance(string, str) for string in strings):
             raise ModelFileError(f"the model file is damaged: its note on reading says {name}={value!r}")
     return source

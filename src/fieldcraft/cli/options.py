@@ -128,6 +128,12 @@ class Reading:
         str | None, in_reading(help="What parts columns: auto, blank, tab or a character.")
     ] = None
     docstart: Annotated[str | None, in_reading(help="skip or keep -DOCSTART- lines.")] = None
+    documents: Annotated[
+        bool,
+        in_reading(
+            "--documents", help="Sentences between -DOCSTART- (# newdoc, # doc) lines are one sequence."
+        ),
+    ] = False
     comment: Annotated[str | None, in_reading(help="Drop lines that open with this.", metavar="PREFIX")] = (
         None
     )
@@ -137,7 +143,8 @@ class Reading:
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `fc.read`."""
-        arguments = {name: value for name, value in vars(self).items() if value is not None}
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        arguments = {name: value for name, value in given.items() if value is not False}
         if "columns" in arguments:
             arguments["columns"] = self.columns.replace(",", " ").split()  # type: ignore[union-attr]
         if self.label is not None and self.label.lstrip("-").isdigit():

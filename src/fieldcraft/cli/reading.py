@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fieldcraft.corpus import Corpus, Sequence, Stream
 
 BATCH_TOKENS = 20_000
+SENTENCE = "sentence"  # the column that reading of documents adds
 MOMENT = 0.02  # seconds without input after which a batch is closed
 
 
@@ -54,7 +55,9 @@ def known_arguments(streams: list[Stream], files: list[str], arguments: dict[str
     label = first.label_names[0] if len(first.label_names) == 1 else None
     known = {**arguments, "format": first.format, "label": label}
     if first.format == "columns":
-        known["columns"] = list(first.fields)
+        known["columns"] = [
+            name for name in first.fields if not (known.get("documents") and name == SENTENCE)
+        ]
     return known
 
 

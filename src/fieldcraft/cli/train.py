@@ -17,6 +17,7 @@ EXAMPLES = [
     "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
     "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
     "fieldcraft train train.conll --templates c0 --beam 0.999 -o beam.fc",
+    "fieldcraft train docs.conll --structure skip-chain --documents -o docs.fc",
 ]
 in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
 in_stopping, in_file = panel("When it stops"), panel("The model file")
@@ -73,7 +74,8 @@ class Structures:
     structure: Annotated[
         str,
         in_looks(
-            help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans.",
+            help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans, "
+            "skip-chain joins similar words of a document.",
             **named("fieldcraft.cli.training", "STRUCTURES"),
         ),
     ] = "chain"
@@ -84,6 +86,20 @@ class Structures:
     segment_templates: Annotated[
         str | None,
         in_looks(metavar="TEXT", help="Templates of segments, a file or a text; segment.length by default."),
+    ] = None
+    similarity: Annotated[
+        str | None,
+        in_looks(
+            help="Of skip chains: which capitalised words are joined: "
+            "{fieldcraft.features.word_pairs:SIMILARITIES}.",
+            **named("fieldcraft.features.word_pairs", "SIMILARITIES"),
+        ),
+    ] = None
+    max_pairs_per_word: Annotated[
+        int | None,
+        in_looks(
+            metavar="N", min=0, help="Of skip chains: join a word with the N nearest before it; 0 for all."
+        ),
     ] = None
     codes: Annotated[
         int | None,

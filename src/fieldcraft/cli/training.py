@@ -12,13 +12,19 @@ from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.models.chain import ChainCRF
 from fieldcraft.models.segments import SegmentCRF
 from fieldcraft.models.sequence_model import SequenceModel
+from fieldcraft.models.skip_chain import SkipChainCRF
 from fieldcraft.optimisers import handled_by, resolve
 from fieldcraft.pools.coded import CodedCRF
 from fieldcraft.priors import PRIORS, Prior, resolve_prior
 from fieldcraft.structures.state_text import parse_states
 
 CHAINS = {"states": "labels", "constraints": None, "beam": None}  # what chains alone take, with defaults
-STRUCTURES: dict[str, type[SequenceModel]] = {"chain": ChainCRF, "segments": SegmentCRF}
+STRUCTURES: dict[str, type[SequenceModel]] = {
+    "chain": ChainCRF,
+    "segments": SegmentCRF,
+    "skip-chain": SkipChainCRF,
+}
+SKIPS = ("similarity", "max_pairs_per_word")  # options of skip chains
 
 
 def make_model(
@@ -52,12 +58,18 @@ def _without_chains(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings without those of chains; InputError if some of these were asked for."""
     for name, absent in CHAINS.items():
         if settings.get(name, absent) != absent:
-            raise InputError(f"--{name} is for chains; leave out --structure segments and --codes")
+            raise InputError(f"--{name} is for chains; leave out --structure and --codes")
     return {name: value for name, value in settings.items() if name not in CHAINS}
 
 
 def _structure_settings(structures: Structures) -> dict[str, Any]:
     """The parameters of SegmentCRF about segments, or of CodedCRF about its code; none for chains."""
+    skips = {name: getattr(structures, name) for name in SKIPS if getattr(structures, name) is not None}
+    if structures.structure == "skip-chain":
+        return _skip_settings(structures, skips)
+    if skips:
+        name = next(iter(skips)).replace("_", "-")
+        raise InputError(f"--{name} is for skip chains; add --structure skip-chain")
     given = {"max_length": structures.max_length, "segment_templates": structures.segment_templates}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if structures.structure == "chain":
@@ -73,6 +85,17 @@ def _structure_settings(structures: Structures) -> dict[str, Any]:
     if text is not None and "\n" not in text and Path(text).is_file():
         chosen["segment_templates"] = Path(text).read_text(encoding="utf-8")
     return chosen
+
+
+def _skip_settings(structures: Structures, skips: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of SkipChainCRF about pairs; a cap of 0 is none."""
+    for name in ("max_length", "segment_templates", "codes"):
+        if getattr(structures, name) is not None:
+            option = name.replace("_", "-")
+            raise InputError(f"--{option} is not for skip chains; leave out --structure skip-chain")
+    if skips.get("max_pairs_per_word") == 0:
+        skips["max_pairs_per_word"] = None
+    return skips
 
 
 def code_fitting(fitting: dict[str, Any], ranks: Any) -> dict[str, Any]:

@@ -203,7 +203,7 @@ class Corpus(AbstractSequence[Sequence]):
     def respelled(self, respell: Respell) -> Corpus:
         """The same corpus with a function applied to each label column."""
         where = (f"sequence {index}, " for index in range(len(self)))
-        return self._like([_respelled(s, respell, w) for s, w in zip(self._sequences, where)])
+        return self._like([respelled(s, respell, w) for s, w in zip(self._sequences, where)])
 
     def to_table(self, sequence: str = "sequence") -> dict[str, list[Any]]:
         """One row per token: the number of its sequence, then the columns; for pandas and Arrow.
@@ -287,7 +287,7 @@ class Stream:
                 yield sequence
             else:
                 where = f"{self.source}: sequence {index}, "
-                yield _respelled(sequence, self._respell, where)
+                yield respelled(sequence, self._respell, where)
 
     def __repr__(self) -> str:
         return f"<Stream of sequences from {self.source}>"
@@ -336,7 +336,7 @@ def all_columns(sequence: Sequence, label_names: tuple[str, ...]) -> dict[str, l
     return {**sequence.columns, **sequence.label_columns(*label_names[:1])}
 
 
-def _respelled(sequence: Sequence, respell: Respell, where: str) -> Sequence:
+def respelled(sequence: Sequence, respell: Respell, where: str) -> Sequence:
     """The sequence with its labels spelled otherwise; `where` opens the messages."""
 
     def spelled(labels: list[str]) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial as partial_
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from fieldcraft.corpus import formats, schemes
-from fieldcraft.corpus.collection import Corpus, Respell, Stream
+from fieldcraft.corpus.collection import Corpus, Respell, Stream, respelled
+from fieldcraft.corpus.documents import as_documents
 from fieldcraft.corpus.formats.context import ReadJob
 from fieldcraft.corpus.formats.tables import is_table
 from fieldcraft.corpus.layout import LabelChoice
@@ -34,6 +36,7 @@ class ReadOptions(TypedDict, total=False):
     encoding: str
     separator: str
     docstart: str
+    documents: bool
     comment: str | None
     sequence: str | None
     optional_label: bool
@@ -57,6 +60,7 @@ def read(
     encoding: str = "utf-8",
     separator: str = "auto",
     docstart: str = "skip",
+    documents: bool = False,
     comment: str | None = None,
     sequence: str | None = None,
     optional_label: bool = False,
@@ -78,6 +82,8 @@ def read(
     lazy       a Stream that reads as it is iterated, in constant memory
     scheme     convert the labels to io, iob1, iob2, iobes or bilou
     separator, docstart, comment    for column files, see `fieldcraft.corpus.formats.columns`
+    documents  the sentences between lines -DOCSTART- (`# newdoc`, `# doc`) are one sequence, with a column
+               `sentence` that numbers them; for column files and CoNLL-U
     sequence   for tables, csv and tsv with one row per token: the column with the sequences' ids
     optional_label  a file without the label column is read too, as unlabelled text
     partial    labels may be `unknown` (read as None) or candidates with `between` between them (a set)
@@ -90,6 +96,8 @@ def read(
     names = tuple(columns.split() if isinstance(columns, str) else columns) if columns else None
     respell = _respelling(scheme, PartialSpelling(unknown, between).check() if partial else None)
     if is_table(source):
+        if documents:
+            raise CorpusError("documents= is for column files and CoNLL-U; name the column with sequence=")
         label = -1 if label == AUTO else label
         corpus = Corpus.from_table(source, sequence=sequence, columns=names, label=label)
         return corpus.respelled(respell) if respell else corpus
@@ -99,9 +107,15 @@ def read(
         )
     if format != "auto":
         formats.by_name(format)  # a wrong name fails here, not when a stream is read
-    options = (separator, docstart, comment, optional_label, sequence)
+    options = (separator, docstart, comment, optional_label, documents, sequence)
     job = ReadJob(Source(source, encoding), names, label, *options)
+    if documents:  # labels are respelled before sentences are joined
+        return _whole(Stream(lambda: _start(job, format, respell), job.source.name), lazy=lazy)
     stream = Stream(lambda: _start(job, format), job.source.name, respell=respell)
+    return _whole(stream, lazy=lazy)
+
+
+def _whole(stream: Stream, *, lazy: bool) -> Corpus | Stream:
     return stream if lazy else stream.read()
 
 
@@ -114,7 +128,7 @@ def _respelling(scheme: str | None, partial: PartialSpelling | None) -> Respell 
     return lambda labels: schemes.convert(labels, "conlleval", scheme)
 
 
-def _start(job: ReadJob, format: str) -> tuple[ReadJob, Iterator[Sequence]]:
+def _start(job: ReadJob, format: str, respell: Respell | None = None) -> tuple[ReadJob, Iterator[Sequence]]:
     """A new pass over the source: its job, which is updated while reading, and its sequences."""
     batches = job.source.batches()
     if format == "auto":
@@ -123,10 +137,18 @@ def _start(job: ReadJob, format: str) -> tuple[ReadJob, Iterator[Sequence]]:
     row = formats.by_name(format)
     if job.label == AUTO:
         job.label = row.label
-    for name in ("separator", "docstart", "comment", "sequence"):
+    for name in ("separator", "docstart", "comment", "documents", "sequence"):
         if getattr(job, name) != getattr(ReadJob, name) and name not in row.options:
             raise CorpusError(f"{job.source.name}: {name}= is not for format {format}; leave it out")
-    return job, _sequences(row.read(batches, job), job.source)
+    sequences = _sequences(row.read(batches, job), job.source)
+    if not job.documents:
+        return job, sequences
+    spelled = partial_(respelled, respell=respell, where=f"{job.source.name}: ") if respell else _as_it_is
+    return job, as_documents(sequences, job, spelled)
+
+
+def _as_it_is(sequence: Sequence) -> Sequence:
+    return sequence
 
 
 def _detected(job: ReadJob, batches: Iterator[list[str]]) -> tuple[str, Iterator[list[str]]]:

@@ -24,6 +24,7 @@ from fieldcraft.evaluation import labellings, reports
 from fieldcraft.evaluation.calibration import Reliability, expected_calibration_error, log_loss, reliability
 from fieldcraft.evaluation.confusion import Confusion, confusion, span_confusion
 from fieldcraft.evaluation.labellings import Ids, Labellings
+from fieldcraft.evaluation.repeats import inconsistent_repeats
 from fieldcraft.evaluation.scores import Score, SpanScores, check_average, f_score
 from fieldcraft.evaluation.span_rules import pair_tables, read_prefixed
 from fieldcraft.evaluation.span_scorer import SpanCounts, SpanScorer
@@ -43,6 +44,7 @@ __all__ = [
     "expected_calibration_error",
     "f_score",
     "forms_scheme",
+    "inconsistent_repeats",
     "log_loss",
     "reliability",
     "report",

@@ -6,6 +6,7 @@ entities  adds word and tag bigrams, orthography, affixes, length and Collins' f
 entities-words  for words without tags: orthography of the neighbours, lower case and shapes instead.
 a1 … a4   entities and more and more n-grams of words and tags: a ladder into overfitting.
 entities-gazetteers  entities and membership in six gazetteers, plain and with the word.
+announcements  for skip chains: words, tags, forms, lists of names, times and dates at offsets -4 .. 4.
 entities-s1 … -g     its subsets: s1 (= simple) in s2; s2, n, o, a and g are disjoint and cover it.
 
 docs/templates.md documents choices that the sources leave open. Hazard: ``tagging`` must not look at
@@ -13,6 +14,8 @@ docs/templates.md documents choices that the sources leave open. Hazard: ``taggi
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 _TESTS = """\
 contains_digit(word)
@@ -92,6 +95,45 @@ _RUNGS = (
     "word[-2] & word[-1] & word\nword[-1] & word & word[1]\nword & word[1] & word[2]\n",
     "pos[-2] & pos[-1] & pos\npos[-1] & pos & pos[1]\npos & pos[1] & pos[2]\n",
 )
+
+# Announcements: the features of table 4.1 of the relational paper, at offsets -4 .. 4. Times and dates are
+# looked for with regular expressions, those that span tokens as conjunctions.
+_FORMS = ("[A-Z][a-z]+", "[A-Z][A-Z]+", "[A-Z]", "[A-Z]+", "[A-Z]+[a-z]+[A-Z]+[a-z]+")
+_HONORIFICS = "(?i:dr|prof|professor|mr|mrs|ms|sir|dean|president|director|phd)"
+_CLOCK, _HALF, _DASH = r"\d{1,2}(:\d\d)?", r"(?i:[ap]\.?m\.?|noon)", "(?i:-+|to|until|till)"
+_MONTHS = "(?i:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
+_DAYS = "(?i:mon|tues|wednes|thurs|fri|satur|sun)day"
+
+
+def _seen(pattern: str, at: int) -> str:
+    return f"matches(word[{at}], /^{pattern}$/)"
+
+
+def _sequence(at: int, *patterns: str) -> str:
+    """Patterns of neighbouring words, the first at an offset."""
+    return " & ".join(_seen(pattern, at + i) for i, pattern in enumerate(patterns)) + "\n"
+
+
+def _announcement(at: int) -> str:
+    """What a word of an announcement looks like, at an offset."""
+    single = [_seen(pattern, at) + "\n" for pattern in (*_FORMS, _HONORIFICS, _MONTHS, _DAYS)]
+    lists = [f"in({name}, word[{at}])\n" for name in ("surnames", "female", "male")]
+    followed: list[tuple[Any, ...]] = [(at, _CLOCK, _DASH), (at, _CLOCK, _HALF, _DASH), (at, _HALF, _DASH)]
+    preceded: list[tuple[Any, ...]] = [
+        (at - 1, _DASH, _CLOCK),
+        (at - 2, _DASH, _CLOCK, _HALF),
+        (at, _CLOCK, _HALF),
+    ]
+    dates: list[tuple[Any, ...]] = [
+        (at, r"\d{1,2}", _MONTHS),
+        (at - 1, _MONTHS, r"\d{1,2}"),
+        (at, r"\d{1,2}", "-", _MONTHS),
+    ]
+    dates += [(at - 2, r"\d{1,2}", "-", _MONTHS), (at, r"(19|20)\d\d")]
+    spans = [_sequence(first, *patterns) for first, *patterns in (*followed, *preceded, *dates)]
+    return "".join([f"word[{at}]\npos[{at}]\n", *single, *lists, *spans])
+
+
 _COLUMNS = "columns word pos\n"
 _ENTITIES = _COLUMNS + _LABELS + _TAGGING + _NGRAMS + _TESTS + _AFFIXES + _LENGTH + _COLLINS
 _SUBSETS = {  # of entities-gazetteers
@@ -119,4 +161,5 @@ NAMED: dict[str, str] = {
     **{f"a{n}": _rung(n) for n in range(1, len(_RUNGS) + 1)},
     "entities-gazetteers": _ENTITIES + _GAZETTEERS,
     **{f"entities-{name}": _COLUMNS + text for name, text in _SUBSETS.items()},
+    "announcements": _COLUMNS + _LABELS + "".join(_announcement(at) for at in range(-4, 5)),
 }

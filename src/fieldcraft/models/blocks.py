@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded, EncodedSegments
+from fieldcraft.features.paired import EncodedPairs
 from fieldcraft.potentials import NativePotentials
 from fieldcraft.structures.structure import Structure
 
@@ -204,6 +205,8 @@ def part_of(encoded: Encoded, a: int, b: int) -> Encoded:
     """The sequences a .. b-1; attributes and values are views."""
     if a == 0 and b == len(encoded.offsets) - 1:
         return encoded
+    if isinstance(encoded, EncodedPairs):
+        return encoded.take(np.arange(a, b))
     offsets = encoded.offsets[a : b + 1]
     token_ptr = encoded.token_ptr[offsets[0] : offsets[-1] + 1]
     kept = slice(int(token_ptr[0]), int(token_ptr[-1]))

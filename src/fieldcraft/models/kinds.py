@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, str | type[Model]] = {
     "chain": "fieldcraft.models.chain:ChainCRF",
     "segments": "fieldcraft.models.segments:SegmentCRF",
+    "skip_chain": "fieldcraft.models.skip_chain:SkipChainCRF",
     "graph": "fieldcraft.models.graph:GraphCRF",
     "collective": "fieldcraft.models.collective:CollectiveClassifier",
     "multi_label": "fieldcraft.models.multi_label:MultiLabelCRF",

@@ -21,6 +21,7 @@ from fieldcraft.design import ENCODERS
 from fieldcraft.errors import FieldcraftError, InputError, ModelFileError
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.packed import LAYOUTS
+from fieldcraft.features.paired import PairFeatures
 from fieldcraft.features.segmented import SegmentFeatures
 from fieldcraft.models.exchange import chain_of
 from fieldcraft.models.kinds import KINDS, Storable, kind_of, resolve_kind
@@ -45,7 +46,7 @@ Arrays = dict[str, NDArray[Any]]
 # Parameters that the header stores in other groups, and those that belong to a session, not to a model.
 GROUPED = {"templates", "gazetteers", "hash_size", "edge_prefix", "prior", "optimiser", "objective"}
 GROUPED |= {"members", "cliques"}  # of pools and of graphs
-SESSION = {"n_jobs", "verbose", "warm_start", "segment_features"}
+SESSION = {"n_jobs", "verbose", "warm_start", "segment_features", "similarity"}
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
 FITTED = (*TRAINING, "training_log_", "optimiser_", "objective_", "prior_", "source_", "provenance_")
 WEIGHTS = ("weights", "members.weights")
@@ -355,7 +356,7 @@ def _restore_settings(model: Any, encoder: Any, header: dict[str, Any]) -> None:
     described = dict(header.get("objective") or {})
     if described:
         values["objective"] = model.objective_ = OBJECTIVES[described.pop("name")](**described)
-    if isinstance(encoder, SegmentFeatures):
+    if isinstance(encoder, (SegmentFeatures, PairFeatures)):
         named, encoder = encoder.gazetteers, encoder.tokens
         values["gazetteers"] = named or None
     if isinstance(encoder, TemplateFeatures):

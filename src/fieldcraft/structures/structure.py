@@ -183,6 +183,11 @@ class Structure:
         """
         return {name: (self.label_of[table], table) for name, table in self.configurations().items()}
 
+    def bound_to(self: Self, encoded: Any) -> Self:
+        """The structure of these sequences: the same for all, unless each has a shape of its own."""
+        del encoded
+        return self
+
     def expand(self, classes: Parts) -> Parts:
         """Numbers per configuration -> potentials, with a row for every position."""
         rows = classes.n_positions

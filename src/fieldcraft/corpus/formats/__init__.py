@@ -23,8 +23,10 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "columns": Format(columns.read, columns.write, (), frozenset({"separator", "docstart", "comment"})),
-    "conllu": Format(conllu.read, conllu.write, ("conllu",), frozenset(), label="upos"),
+    "columns": Format(
+        columns.read, columns.write, (), frozenset({"separator", "docstart", "comment", "documents"})
+    ),
+    "conllu": Format(conllu.read, conllu.write, ("conllu",), frozenset({"documents"}), label="upos"),
     "attributes": Format(attributes.read, attributes.write, ("crfsuite", "iwa"), frozenset()),
     "jsonl": Format(jsonl.read, jsonl.write, ("jsonl", "ndjson"), frozenset()),
     "csv": Format(delimited.READERS["csv"], delimited.WRITERS["csv"], ("csv",), frozenset({"sequence"})),

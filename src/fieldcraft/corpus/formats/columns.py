@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from operator import methodcaller
 
+from fieldcraft.corpus.document_lines import opens_document
 from fieldcraft.corpus.formats.context import (
     Batches,
     Block,
@@ -63,20 +64,25 @@ def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
     """Sequences of a column file; unnamed columns are called word, c1, ..., label."""
     split = None
     names: tuple[str, ...] = ()
-    for lines, numbers in _documents(all_blocks(batches, comment=job.comment), job):
+    layout = None
+    for lines, numbers, opened in _documents(all_blocks(batches, comment=job.comment), job):
         if split is None:
             job.separator = _separator(job.separator, lines[0])
             split = _splitter(job.separator)
         rows = [split(line) for line in lines]
-        if job.layout is None:
+        if layout is None:
             where = f"{job.source.name}:{numbers[0]}"
             names = _names(job, len(rows[0]))
             remedy = _remedy(names, job)
-            job.layout = choose(names, None, job.label, where, optional=job.optional_label, remedy=remedy)
+            layout = job.layout = choose(
+                names, None, job.label, where, optional=job.optional_label, remedy=remedy
+            )
         values = transposed(rows)
         if values is None or len(values) != len(names):
             raise _ragged(lines, numbers, len(names), job)
-        yield named(values, names, job.layout)
+        sequence = named(values, names, layout)
+        sequence.info = None if opened is None else {"document": opened}
+        yield sequence
 
 
 def write(rows: Iterable[Row], plan: WritePlan) -> Iterator[str]:
@@ -127,22 +133,33 @@ def _remedy(names: tuple[str, ...], job: ReadJob) -> str:
     return f"name the columns: --columns {','.join([*names[:-1], job.label])}"
 
 
-def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[Block]:
-    """The blocks, cut at -DOCSTART- lines if these are to be skipped."""
-    if job.docstart == "keep":
-        yield from blocks
+def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[tuple[list[str], list[int], str | None]]:
+    """The blocks, cut at -DOCSTART- lines if these are to be skipped.
+
+    With ``job.documents`` also at other lines that open documents; the text of such a line comes with the
+    block behind it, None with other blocks.
+    """
+    if job.docstart == "keep" and not job.documents:
+        yield from ((*block, None) for block in blocks)
         return
     if job.docstart != "skip":
-        raise CorpusError(f"docstart={job.docstart!r} is unknown; use skip or keep")
+        known = "documents= needs docstart='skip'" if job.docstart == "keep" else "use skip or keep"
+        raise CorpusError(f"docstart={job.docstart!r} is unknown here; {known}")
+    opens = opens_document if job.documents else _OPENS_DOCUMENT
+    opened: str | None = None
     for lines, numbers in blocks:
-        if not any(map(_OPENS_DOCUMENT, lines)):
-            yield lines, numbers
+        if not any(map(opens, lines)):
+            yield lines, numbers, opened
+            opened = None
             continue
         start = 0
         for end, line in enumerate([*lines, DOCSTART]):
-            if line.startswith(DOCSTART):
+            if opens(line):
                 if start < end:
-                    yield lines[start:end], numbers[start:end]
+                    yield lines[start:end], numbers[start:end], opened
+                    opened = None
+                if end < len(lines) and job.documents:
+                    opened = line
                 start = end + 1
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import count
 
+from fieldcraft.corpus.document_lines import opens_document
 from fieldcraft.corpus.formats.context import Batches, Block, ReadJob, Row, WritePlan, named
 from fieldcraft.corpus.formats.context import blocks as all_blocks
 from fieldcraft.corpus.layout import choose
@@ -22,13 +23,16 @@ FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "dep
 
 def read(batches: Batches, job: ReadJob) -> Iterator[Sequence]:
     """Sequences of words; sentences without any are left out."""
-    job.layout = choose(FIELDS, job.columns, job.label, job.source.name)
+    layout = job.layout = choose(FIELDS, job.columns, job.label, job.source.name)
     for block in all_blocks(batches, comment=None):
         comments = [line.rstrip("\r") for line in block[0] if line[0] == "#"]
         rows = _words(block, job)
         if rows:
-            sequence = named([list(column) for column in zip(*rows)], FIELDS, job.layout)
+            sequence = named([list(column) for column in zip(*rows)], FIELDS, layout)
             sequence.info = {"comments": comments} if comments else None
+            opened = next(filter(opens_document, comments), None) if job.documents else None
+            if opened is not None:
+                sequence.info = {**(sequence.info or {}), "document": opened}
             yield sequence
 
 

@@ -32,6 +32,7 @@ class ReadJob:
     docstart: str = "skip"
     comment: str | None = None
     optional_label: bool = False  # whether sources without the label column are read too
+    documents: bool = False  # whether lines that open documents are marked
     sequence: str | None = None  # the column that separates the sequences of a table
     format: str = ""  # the reader's name, once it is known
     layout: Layout | None = None

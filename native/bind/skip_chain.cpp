@@ -1,0 +1,99 @@
+// Chains with skip edges.
+#include "skip_chain.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "bind/arrays.hpp"
+#include "bind/watched.hpp"
+#include "parallel.hpp"
+
+namespace fieldcraft::bind {
+namespace {
+
+// Positions of pairs are those of the batch; both ends lie in the sequence that has the pair.
+std::vector<int32_t> checked_scope(const In2<int32_t>& given, const std::vector<int64_t>& offsets,
+                                   const std::vector<int64_t>& rows) {
+  std::vector<int32_t> scope(given.data(), given.data() + given.shape(0) * 2);
+  for (size_t i = 0; i + 1 < offsets.size(); ++i)
+    for (int64_t k = 2 * rows[i]; k < 2 * rows[i + 1]; ++k) {
+      require(scope[k] >= offsets[i] && scope[k] < offsets[i + 1], "pair ", k / 2, " of sequence ", i,
+              " has position ", scope[k], ", the sequence ", offsets[i], " .. ", offsets[i + 1] - 1);
+      scope[k] -= static_cast<int32_t>(offsets[i]);
+      require(k % 2 == 0 || scope[k] != scope[k - 1], "pair ", k / 2, " joins a position with itself");
+    }
+  return scope;
+}
+
+nb::dict py_skip_chain(In2<double> node, In2<double> edge, In1<int64_t> offsets, In2<int32_t> scope,
+                       In1<int64_t> rows, In2<double> skip, int max_iterations, double tolerance,
+                       double damping, std::optional<In1<double>> start, std::optional<In1<int32_t>> level,
+                       int n_jobs) {
+  const size_t T = node.shape(0), Y = node.shape(1), P = scope.shape(0), N = offsets.shape(0) - 1;
+  const std::vector<int64_t> at = vector_of(offsets), row = vector_of(rows);
+  check_offsets(at.data(), at.size(), static_cast<int64_t>(T), "offsets");
+  check_offsets(row.data(), row.size(), static_cast<int64_t>(P), "offsets of pairs");
+  require(at.size() == row.size(), "offsets of positions and of pairs are of different lengths");
+  require(edge.shape(1) == Y * Y && (edge.shape(0) == 1 || edge.shape(0) == T), "edge has shape (",
+          edge.shape(0), ", ", edge.shape(1), "), expected (1 or ", T, ", ", Y * Y, ")");
+  require(skip.shape(0) == P && skip.shape(1) == Y * Y && scope.shape(1) == 2, "skip has shape (",
+          skip.shape(0), ", ", skip.shape(1), "), expected (", P, ", ", Y * Y, ")");
+  const std::vector<int32_t> pairs = checked_scope(scope, at, row);
+  const int64_t stride = edge.shape(0) == 1 && T != 1 ? 0 : static_cast<int64_t>(Y * Y);
+  std::vector<double> log_z(N), residual(N), nodes(T * Y), edges(T * Y * Y), skips(P * Y * Y);
+  std::vector<int64_t> iterations(N);
+  std::vector<uint8_t> converged(N), lost(N);
+  std::vector<double> messages(P * 2 * Y, 1.0 / static_cast<double>(Y));
+  std::vector<int32_t> levels(N);
+  if (start) {
+    require(start->shape(0) == messages.size(), "start has ", start->shape(0), " numbers, expected ",
+            messages.size());
+    messages = vector_of(*start);
+    for (double& one : messages) one = one > 0 && one <= 1 ? one : 1.0 / static_cast<double>(Y);
+  }
+  if (level) {
+    require(level->shape(0) == N, "level has ", level->shape(0), " numbers, expected ", N);
+    levels = vector_of(*level);
+    check_range(levels.data(), N, 0, 5, "level");
+  }
+  const SkipSettings settings{max_iterations, tolerance, damping};
+  watched([&](Watch& watch) {
+    for_each_task(
+        n_jobs, N,
+        [&](size_t i, int) {
+          SkipPass pass;
+          const SkipSequence of{at[i + 1] - at[i],         row[i + 1] - row[i],          static_cast<int>(Y),
+                                node.data() + at[i] * Y,   edge.data() + at[i] * stride, stride,
+                                pairs.data() + 2 * row[i], skip.data() + row[i] * Y * Y};
+          const SkipAnswer found =
+              pass.run(of, settings, levels[i], messages.data() + 2 * row[i] * Y, nodes.data() + at[i] * Y,
+                       edges.data() + at[i] * Y * Y, skips.data() + row[i] * Y * Y);
+          log_z[i] = found.log_partition, residual[i] = found.residual, iterations[i] = found.iterations;
+          converged[i] = found.converged, lost[i] = found.lost, levels[i] = found.level;
+        },
+        &watch);
+  });
+  nb::dict out;
+  out["log_partition"] = give(std::move(log_z));
+  out["node"] = give(std::move(nodes), {T, Y});
+  out["edge"] = give(std::move(edges), {T, Y * Y});
+  out["skip"] = give(std::move(skips), {P, Y * Y});
+  out["iterations"] = give(std::move(iterations));
+  out["residual"] = give(std::move(residual));
+  out["converged"] = give(std::move(converged));
+  out["lost"] = give(std::move(lost));
+  out["messages"] = give(std::move(messages));
+  out["level"] = give(std::move(levels));
+  return out;
+}
+
+}  // namespace
+
+void bind_skip_chain(nb::module_& m) {
+  m.def("skip_chain", &py_skip_chain, "node"_a, "edge"_a, "offsets"_a, "scope"_a, "rows"_a, "skip"_a,
+        "max_iterations"_a, "tolerance"_a, "damping"_a, "start"_a = nb::none(), "level"_a = nb::none(),
+        "n_jobs"_a = 1, "Belief propagation on chains with skip edges.");
+}
+
+}  // namespace fieldcraft::bind

@@ -1,0 +1,262 @@
+"""Features of tokens and of pairs of tokens: what a skip chain looks at.
+
+Ids: those of tokens first, then those of the templates of pairs where these differ. A pair has the
+attributes of both of its ends, each once, with the larger of two values: observations are or-ed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft.errors import InputError, ModelFileError
+from fieldcraft.features.column_reader import RowReader
+from fieldcraft.features.encoded import Encoded, gather
+from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.templates import Templates
+from fieldcraft.features.terms import Template, col
+from fieldcraft.features.user_features import FreeFeatures
+from fieldcraft.features.word_pairs import SIMILARITIES, WordPairs
+
+Arrays = dict[str, NDArray[Any]]
+KINDS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
+SAME, NONE = "same", "none"  # attributes of pairs: those of tokens, or none
+
+
+class EncodedPairs(Encoded):
+    """Attributes of tokens, and of pairs of tokens, which have a sequence each.
+
+    ``pairs`` has a row for each pair; ``scope`` [P, 2] their positions within the batch.
+    """
+
+    pairs: Encoded
+    scope: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, tokens: Encoded, pairs: Encoded, scope: NDArray[np.int32]) -> EncodedPairs:
+        """All of the same sequences."""
+        made = cls(*tokens)
+        made.pairs, made.scope = pairs, scope
+        return made
+
+    def take(self, sequences: NDArray[np.integer[Any]]) -> EncodedPairs:
+        tokens = Encoded(*self).take(sequences)
+        at, rows = gather(self.pairs.offsets, sequences)
+        moved = np.repeat(self.offsets[:-1][sequences] - tokens.offsets[:-1], np.diff(rows))
+        scope = (self.scope[at] - moved[:, None]).astype(np.int32)
+        return EncodedPairs.of(tokens, self.pairs.take(sequences), scope)
+
+    def for_part(self, part: str) -> Encoded:
+        return self.pairs if part == "skip" else self
+
+    def arrays(self) -> list[NDArray[Any] | None]:
+        return [*self, *self.pairs, self.scope]
+
+
+class PairFeatures:
+    """Encoder of tokens and of pairs of similar tokens.
+
+    Parameters
+    ----------
+    tokens : encoder of the features of tokens
+    rule : which tokens form pairs
+    observed : attributes of pairs: "same" (those of tokens), "none", or template text
+    column : the column with the words that are compared
+    """
+
+    def __init__(self, tokens: Any, rule: WordPairs, observed: str = SAME, column: str = "word") -> None:
+        self.tokens, self.rule, self.observed, self.column = tokens, rule.checked(), observed, column
+        if tokens.kind == "free":
+            raise InputError(
+                "skip edges compare words, and X holds features: pass templates= and columns of words"
+            )
+        if getattr(tokens.templates, "positional", False):
+            raise InputError(
+                "templates of CRF++ and Wapiti name no columns; skip chains need templates that do"
+            )
+        self.own = None
+        if observed not in (SAME, NONE):
+            self.own = TemplateFeatures(self._reading(list(Templates.resolve(observed))))
+
+    # -- what every encoder has ---------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        return str(self.tokens.kind)
+
+    @property
+    def hash_size(self) -> int | None:
+        return self.tokens.hash_size  # type: ignore[no-any-return]
+
+    @property
+    def edge_bias(self) -> bool:
+        return bool(self.tokens.edge_bias)
+
+    @property
+    def parts(self) -> list[Any]:
+        """The encoders of tokens and pairs."""
+        return [self.tokens] if self.own is None else [self.tokens, self.own]
+
+    @property
+    def n_attributes(self) -> int:
+        return sum(int(part.n_attributes) for part in self.parts)
+
+    @property
+    def templates(self) -> list[Template]:
+        own = [] if self.own is None else list(self.own.templates)
+        return [*self.tokens.templates, *(replace(one, part="skip") for one in own)]
+
+    @property
+    def attribute_template(self) -> NDArray[np.int32]:
+        """[A] the template of each attribute."""
+        own = [] if self.own is None else [self.own.attribute_template + len(list(self.tokens.templates))]
+        return np.concatenate([self.tokens.attribute_template, *own]).astype(np.int32)
+
+    @property
+    def gazetteers(self) -> dict[str, Any]:
+        return dict(getattr(self.tokens, "gazetteers", {}))
+
+    def attribute_text(self, ids: Iterable[int] | NDArray[np.integer[Any]]) -> list[str]:
+        """The text of attributes, for display."""
+        wanted, first = np.asarray(list(ids), np.int64), int(self.tokens.n_attributes)
+        out = np.empty(len(wanted), object)
+        mine = wanted < first
+        out[mine] = self.tokens.attribute_text(wanted[mine])
+        if self.own is not None:
+            out[~mine] = [f"skip({text})" for text in self.own.attribute_text(wanted[~mine] - first)]
+        return out.tolist()  # type: ignore[no-any-return]
+
+    # -- sequences ----------------------------------------------------------------------------------
+
+    def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> EncodedPairs:
+        """The attributes of tokens and of pairs."""
+        encoded: Encoded = self.tokens.encode(X, grow=grow, n_threads=n_threads)
+        scope, rows = self._pairs(X, encoded.offsets)
+        looks = encoded
+        if self.own is not None:
+            looks = self.own.encode(X, grow=grow, n_threads=n_threads)
+            looks = looks._replace(attributes=looks.attributes + np.int32(self.tokens.n_attributes))
+        edges = np.array([t.part == "edge" for t in self.tokens.templates], bool)
+        pairs = _joined(looks, scope, rows)
+        if self.observed == NONE:
+            empty = np.zeros(len(scope) + 1, np.int64)
+            pairs = Encoded(rows, empty, np.zeros(0, np.int32), None)
+        elif edges.any() and self.own is None:
+            pairs = _without(pairs, edges[self.tokens.attribute_template])
+        return EncodedPairs.of(encoded, pairs, scope)
+
+    def _pairs(self, X: Any, offsets: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """[P, 2] positions within the batch, and [N + 1] the pairs of each sequence."""
+        words = RowReader(self._reading([col(self.column)])).read(X)[0]
+        found = [self.rule.of(list(row), i) for i, row in enumerate(words)]
+        rows = np.cumsum([0, *map(len, found)], dtype=np.int64)
+        moved = [pairs + np.int32(first) for pairs, first in zip(found, offsets)]
+        return np.concatenate([np.zeros((0, 2), np.int32), *moved]).astype(np.int32), rows
+
+    def _reading(self, templates: list[Template]) -> Templates:
+        """A set that reads the columns of tokens which are tuples in the order of the templates of tokens."""
+        known = self.tokens.templates
+        named = Templates(templates).named_columns
+        columns = getattr(known, "columns", [])
+        return Templates(templates, columns=dict.fromkeys([*columns, *named]))
+
+    # -- files --------------------------------------------------------------------------------------
+
+    def keep(self, ids: NDArray[np.int64]) -> PairFeatures:
+        """An encoder with only these attributes, which must be sorted, renumbered in this order."""
+        first = int(self.tokens.n_attributes)
+        a = int(np.searchsorted(ids, first))
+        kept = PairFeatures(self.tokens.keep(ids[:a]), self.rule, self.observed, self.column)
+        if self.own is not None:
+            kept.own = self.own.keep(ids[a:] - first)
+        return kept
+
+    def contents(self) -> list[NDArray[Any]]:
+        """Arrays that identify it, for a digest."""
+        return list(self.state()[1].values())
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """The content of a model file: a dict for JSON, and arrays."""
+        described, tables = self.tokens.state()
+        similarity = self.rule.similarity if isinstance(self.rule.similarity, str) else None
+        settings: dict[str, Any] = {"of": self.kind, "tokens": described, "similarity": similarity}
+        settings |= {"cap": self.rule.max_pairs_per_word, "capitalised": self.rule.capitalised}
+        settings |= {"observed": self.observed, "column": self.column}
+        arrays: Arrays = {f"tokens.{name}": array for name, array in tables.items()}
+        if self.own is not None:
+            settings["own"], tables = self.own.state()
+            arrays |= {f"own.{name}": array for name, array in tables.items()}
+        return settings, arrays
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (*self.state(), self.rule)
+
+    @classmethod
+    def from_state(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> PairFeatures:
+        """The features from the output of ``state``; ModelFileError if the arrays do not fit."""
+        try:
+            return cls._restored(settings, arrays)
+        except (KeyError, TypeError, ValueError, IndexError) as problem:
+            raise ModelFileError(f"the features in the model file are damaged: {problem}") from None
+
+    @classmethod
+    def _restored(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> PairFeatures:
+        tokens = KINDS[settings["of"]].from_state(settings["tokens"], _under("tokens.", arrays))
+        similarity, cap = settings["similarity"], settings["cap"]
+        if similarity is not None and similarity not in SIMILARITIES:
+            raise ValueError(f"a similarity {similarity!r}")
+        if cap is not None and (type(cap) is not int or cap < 1):
+            raise ValueError(f"a cap of {cap!r} pairs")
+        if not isinstance(settings["observed"], str) or not isinstance(settings["column"], str):
+            raise ValueError("the observations of pairs are damaged")
+        rule = WordPairs(forgotten if similarity is None else similarity, cap, bool(settings["capitalised"]))
+        made = cls(tokens, rule, settings["observed"], settings["column"])
+        if made.own is not None:
+            made.own = TemplateFeatures.from_state(settings["own"], _under("own.", arrays))
+        return made
+
+
+def forgotten(a: str, b: str) -> bool:
+    del a, b
+    raise InputError(
+        "the model was trained with a similarity of your own, which its file does not have; set it again: "
+        "model.similarity = function"
+    )
+
+
+def _rebuilt(settings: dict[str, Any], arrays: Arrays, rule: WordPairs) -> PairFeatures:
+    made = PairFeatures.from_state(settings, arrays)
+    made.rule = rule
+    return made
+
+
+def _under(start: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    return {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
+
+
+def _joined(tokens: Encoded, scope: NDArray[np.int32], rows: NDArray[np.int64]) -> Encoded:
+    """A row for each pair with the attributes of both ends, each once."""
+    first, first_ptr = gather(tokens.token_ptr, scope[:, 0])
+    second, second_ptr = gather(tokens.token_ptr, scope[:, 1])
+    at = np.concatenate([first, second])
+    owner = np.concatenate([np.repeat(np.arange(len(scope)), np.diff(p)) for p in (first_ptr, second_ptr)])
+    width = int(tokens.attributes.max(initial=-1)) + 1
+    keys, back = np.unique(owner * max(width, 1) + tokens.attributes[at], return_inverse=True)
+    ptr = np.searchsorted(keys, np.arange(len(scope) + 1) * max(width, 1)).astype(np.int64)
+    values = None
+    if tokens.values is not None:
+        values = np.full(len(keys), -np.inf)
+        np.maximum.at(values, back.ravel(), tokens.values[at])
+    return Encoded(rows, ptr, (keys % max(width, 1)).astype(np.int32), values)
+
+
+def _without(pairs: Encoded, left_out: NDArray[np.bool_]) -> Encoded:
+    """The pairs without some attributes [A]."""
+    kept = ~left_out[pairs.attributes]
+    ptr = np.concatenate([[0], np.cumsum(kept)])[pairs.token_ptr].astype(np.int64)
+    values = None if pairs.values is None else pairs.values[kept]
+    return Encoded(pairs.offsets, ptr, pairs.attributes[kept], values)

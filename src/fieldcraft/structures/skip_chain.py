@@ -1,0 +1,381 @@
+"""Chains with skip edges: a linear chain over labels, and factors on further pairs of positions.
+
+    score(y) = sum of node[t, y_t] + edge[t, y_{t-1}, y_t] + sum over pairs p = (u, v) of skip[p, y_u, y_v]
+
+``SkipChain`` knows labels and tying; ``of(pairs)`` binds it to the pairs of some sequences. Inference is
+belief propagation that passes along the whole chain at once (native/skip_chain.hpp), or any method of
+graphs/ on the factor graph of each sequence. Decoding is that of graphs/.
+
+Layout of ``Parts``: "node" [positions, Y], "edge" [positions, Y * Y] or [Y * Y] (row t is the step from t - 1
+to t), "skip" [pairs, Y * Y] with the label of the earlier position first. Weights of skip edges belong to
+classes of label pairs: all of them ("full"), equal or not ("same"), or one for each label that both have
+("agreement").
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldcraft import _core
+from fieldcraft.counts import whole_number
+from fieldcraft.errors import InputError
+from fieldcraft.potentials import Parts
+from fieldcraft.structures.answers import Decoding, Inference
+from fieldcraft.structures.cliques import Clique
+from fieldcraft.structures.graph import FactorGraph
+from fieldcraft.structures.graphs import junction_tree
+from fieldcraft.structures.graphs.batch import GraphBatch
+from fieldcraft.structures.graphs.sizes import budget
+from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
+
+Method = tuple[str, Mapping[str, Any]]
+PROPAGATION = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
+NARROW = "64MiB"  # the most that a junction tree may take for labels that are proved to be the best
+UNSUMMED = ("gibbs", "importance_sampling")  # inferences without a log Z that training could use
+
+
+class Pairs(NamedTuple):
+    """The skip edges of a batch of sequences."""
+
+    scope: Ints  # [P, 2] positions of the batch, the earlier one first
+    rows: NDArray[np.int64]  # [N + 1] the pairs of each sequence
+
+
+@dataclass(frozen=True, eq=False)
+class SkipParts(Parts):
+    """Parts with the pairs that they are for."""
+
+    pairs: Pairs = field(default_factory=lambda: Pairs(np.zeros((0, 2), np.int32), np.zeros(1, np.int64)))
+
+
+class SkipChain(Structure):
+    """Labels in a chain with skip edges.
+
+    Parameters
+    ----------
+    labels : their names
+    tying : "full", "same" or "agreement"
+    inference : a method's name with its options
+    decoding : the same
+    """
+
+    name: ClassVar[str] = "skip chain"
+    parts: ClassVar[tuple[str, ...]] = ("node", "edge", "skip")
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        tying: str = "full",
+        inference: Method = ("propagation", {}),
+        decoding: Method = ("auto", {}),
+        *,
+        n_jobs: int = 1,
+    ) -> None:
+        super().__init__(labels, n_jobs=n_jobs)
+        self.tying, self.inference, self.decoding = tying, inference, decoding
+        self.pairs: Pairs | None = None
+        self.remembers = False  # whether inference begins with the messages of the last call
+        self._messages: dict[str, Any] = {}
+        self.unconverged = 0  # answers that did not converge, since this was last set to 0
+
+    def of(self, pairs: Pairs) -> SkipChain:
+        """The same structure for sequences with these skip edges."""
+        bound = copy.copy(self)
+        bound.pairs, bound.unconverged, bound._messages = pairs, 0, {}
+        return bound
+
+    def bound_to(self, encoded: Any) -> SkipChain:
+        return self.of(Pairs(encoded.scope, encoded.pairs.offsets))
+
+    # -- operations ---------------------------------------------------------------------------------
+
+    def infer(self, potentials: Any) -> Inference:
+        pairs, (method, options) = self._pairs_of(potentials), self.inference
+        if method == "propagation":
+            found = self._propagated(potentials, pairs, options)
+        else:
+            found = self._by_graphs(potentials, pairs, method, options, np.arange(potentials.n_sequences))
+        self.unconverged += int((~found["converged"]).sum())
+        parts = SkipParts({name: found[name] for name in self.parts}, potentials.offsets, pairs)
+        bound = "exact" if not len(pairs.scope) or method in ("junction_tree", "brute_force") else "estimate"
+        return Inference(
+            found["log_partition"],
+            parts,
+            bound=bound,
+            converged=bool(found["converged"].all()),
+            iterations=int(found["iterations"].max(initial=0)),
+            residual=float(found["residual"].max(initial=0.0)),
+            method=method,
+        )
+
+    def log_partition(self, potentials: Any) -> Floats:
+        return self.infer(potentials).log_partition
+
+    def marginals(self, potentials: Any) -> Parts:
+        return self.infer(potentials).marginals  # type: ignore[no-any-return]
+
+    def decode(self, potentials: Any) -> Decoding:
+        pairs, (method, options) = self._pairs_of(potentials), self.decoding
+        batch = self._batch(potentials, pairs, np.arange(potentials.n_sequences))
+        answers = self._decoded(batch, method, options)
+        states = np.concatenate([np.zeros(0, np.int32), *(one.assignment for one in answers)])
+        value = np.array([one.value for one in answers])
+        return Decoding(states, value, all(one.optimal for one in answers), method=method)
+
+    def argmax(self, potentials: Any) -> tuple[Ints, Floats]:
+        best = self.decode(potentials)
+        return best.labels, best.value
+
+    @property
+    def finds_best(self) -> bool:
+        return False
+
+    def score(self, potentials: Any, states: Ints) -> Floats:
+        pairs, offsets, at = self._pairs_of(potentials), potentials.offsets, np.arange(len(states))
+        node, edge, skip = (self._rows(potentials, name, pairs) for name in self.parts)
+        rows = np.array(node[at, states])
+        steps = _steps(offsets)
+        rows[steps] += edge[steps, states[steps - 1] * self.n_states + states[steps]]
+        cells = self._cells(pairs, states)
+        return by_sequence(rows, offsets) + by_sequence(skip[np.arange(len(cells)), cells], pairs.rows)
+
+    def indicator(self, states: Ints, offsets: NDArray[np.int64]) -> Parts:
+        pairs, n = self._bound(), self.n_states
+        edge = np.zeros((len(states), n * n))
+        steps = _steps(offsets)
+        edge[steps, states[steps - 1] * n + states[steps]] = 1.0
+        cells = self._cells(pairs, states)
+        skip = np.zeros((len(cells), n * n))
+        skip[np.arange(len(cells)), cells] = 1.0
+        return SkipParts({"node": np.eye(n)[states], "edge": edge, "skip": skip}, offsets, pairs)
+
+    def neighbour_scores(self, potentials: Any, states: Ints) -> Floats:
+        """[positions, Y] the score of each label while all others have theirs."""
+        pairs = self._pairs_of(potentials)
+        node, edge, skip = (self._rows(potentials, name, pairs) for name in self.parts)
+        scores = np.array(node)
+        for variables, rows, cells, name in self._turns(states, potentials.offsets, pairs):
+            table = edge if name == "edge" else skip
+            np.add.at(scores, variables, table[rows[:, None], cells])
+        return scores
+
+    def neighbour_adjoint(self, rows: Floats, offsets: NDArray[np.int64], states: Ints) -> Parts:
+        """The adjoint: a gradient in neighbour scores -> one in the potentials."""
+        pairs, n = self._bound(), self.n_states
+        arrays = {
+            "node": rows,
+            "edge": np.zeros((len(states), n * n)),
+            "skip": np.zeros((len(pairs.scope), n * n)),
+        }
+        for variables, at, cells, name in self._turns(states, offsets, pairs):
+            np.add.at(arrays[name], (at[:, None], cells), rows[variables])
+        return SkipParts(arrays, offsets, pairs)
+
+    def _turns(self, states: Ints, offsets: NDArray[np.int64], pairs: Pairs) -> Any:
+        """By part and end: positions, rows, cells [rows, Y] as that end varies, the name of the part."""
+        n, every = self.n_states, np.arange(self.n_states)
+        steps = _steps(offsets)
+        scopes = {"edge": (steps, np.stack([steps - 1, steps], 1))}
+        scopes["skip"] = (np.arange(len(pairs.scope)), pairs.scope.astype(np.int64))
+        for name, (rows, scope) in scopes.items():
+            first, second = states[scope[:, 0]], states[scope[:, 1]]
+            yield scope[:, 0], rows, every * n + second[:, None], name
+            yield scope[:, 1], rows, first[:, None] * n + every, name
+
+    # -- labels and classes -------------------------------------------------------------------------
+
+    @cached_property
+    def skip_classes(self) -> Ints:
+        """[Y * Y] the class of each label pair of a skip edge, -1 for none."""
+        return Clique("skip", self.tying).classes((self.n_states, self.n_states))
+
+    @property
+    def n_parts(self) -> int:
+        return self.n_states**2
+
+    def configurations(self) -> Mapping[str, Ints]:
+        n = self.n_states
+        cells = np.arange(n * n, dtype=np.int32)
+        both = np.stack([cells // n, cells % n], axis=1)
+        classes = np.arange(int(self.skip_classes.max(initial=-1)) + 1, dtype=np.int32)[:, None]
+        return {
+            "node": np.arange(n, dtype=np.int32)[:, None],
+            "edge": both,
+            "skip": both if self.tying == "full" else classes,
+        }
+
+    def label_classes(self) -> Mapping[str, tuple[Ints, Ints]]:
+        return {name: (table, table) for name, table in self.configurations().items()}
+
+    @property
+    def is_plain(self) -> bool:
+        return self.tying == "full"
+
+    def expand(self, classes: Parts) -> Parts:
+        pairs = self._bound()
+        arrays = {
+            "node": np.broadcast_to(classes["node"], (classes.n_positions, self.n_states)),
+            "edge": classes["edge"],
+        }
+        rows = np.broadcast_to(classes["skip"], (len(pairs.scope), classes["skip"].shape[-1]))
+        if self.tying != "full":
+            padded = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
+            rows = padded[:, self.skip_classes]  # class -1 is the last column
+        return SkipParts({**arrays, "skip": rows}, classes.offsets, pairs)
+
+    def collapse(self, gradient: Parts) -> Parts:
+        if self.tying == "full":
+            return gradient
+        n = int(self.skip_classes.max(initial=-1)) + 1
+        summed = gradient["skip"] @ np.eye(n + 1)[self.skip_classes][:, :n]
+        return Parts({**gradient.arrays, "skip": summed}, gradient.offsets)
+
+    def gold_classes(self, pairs: Pairs, states: Ints) -> NDArray[np.int64]:
+        """[P] the class of each pair under these states."""
+        found: NDArray[np.int64] = self.skip_classes[self._cells(pairs, states)].astype(np.int64)
+        return found
+
+    # -- arithmetic on parts ------------------------------------------------------------------------
+
+    def row_offsets(self, parts: Parts, name: str) -> NDArray[np.int64]:
+        return parts.offsets if name != "skip" else self._pairs_of(parts).rows
+
+    def used_rows(self, name: str, offsets: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        return _later(offsets) if name == "edge" else None
+
+    def _plus_node(self, potentials: Parts, node: Floats) -> Parts:
+        arrays = {**potentials.arrays, "node": potentials["node"] + node}
+        return SkipParts(arrays, potentials.offsets, self._pairs_of(potentials))
+
+    # -- inside -------------------------------------------------------------------------------------
+
+    def _bound(self) -> Pairs:
+        if self.pairs is None:
+            raise InputError("the structure has no pairs yet; bind it with of(pairs)")
+        return self.pairs
+
+    def _pairs_of(self, parts: Parts) -> Pairs:
+        return parts.pairs if isinstance(parts, SkipParts) else self._bound()
+
+    def _cells(self, pairs: Pairs, states: Ints) -> NDArray[np.int64]:
+        first, second = states[pairs.scope[:, 0]].astype(np.int64), states[pairs.scope[:, 1]]
+        cells: NDArray[np.int64] = first * self.n_states + second
+        return cells
+
+    def _rows(self, potentials: Parts, name: str, pairs: Pairs) -> Floats:
+        n = len(pairs.scope) if name == "skip" else potentials.n_positions
+        return np.broadcast_to(potentials[name], (n, potentials[name].shape[-1]))
+
+    def _propagated(self, potentials: Parts, pairs: Pairs, options: Mapping[str, Any]) -> dict[str, Any]:
+        chosen = {**PROPAGATION, **options}
+        found: dict[str, Any] = _core.skip_chain(
+            np.ascontiguousarray(potentials["node"], np.float64),
+            np.ascontiguousarray(np.atleast_2d(potentials["edge"]), np.float64),
+            potentials.offsets,
+            np.ascontiguousarray(pairs.scope),
+            pairs.rows,
+            np.ascontiguousarray(self._rows(potentials, "skip", pairs), np.float64),
+            **chosen,
+            **self._messages,
+            n_jobs=self.n_jobs,
+        )
+        if self.remembers:
+            self._messages = {"start": found["messages"], "level": found["level"]}
+        found["converged"] = found["converged"].astype(bool)
+        lost = np.flatnonzero(found["lost"])
+        if len(lost):  # scores that scaled sums cannot hold: in logarithms, on the graph
+            others = self._by_graphs(potentials, pairs, "propagation", chosen, lost)
+            for name in ("log_partition", "converged", "iterations", "residual"):
+                found[name][lost] = others[name]
+            for name in self.parts:
+                offsets = pairs.rows if name == "skip" else potentials.offsets
+                at = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in lost])
+                found[name][at] = others[name]
+        return found
+
+    def _decoded(self, batch: GraphBatch, method: str, options: Mapping[str, Any]) -> list[Decoding]:
+        """The best labels of graphs; "auto" is exact where the junction tree is narrow, else max-product."""
+        if method != "auto":
+            return batch.decode(method, n_jobs=self.n_jobs, **options)
+        memory = budget(options.get("memory", NARROW))
+        narrow = np.asarray(junction_tree.fits(batch, memory, self.n_jobs), bool)
+        answers: dict[int, Decoding] = {}
+        ways: dict[str, dict[str, Any]] = {"junction_tree": {"memory": memory}, "propagation": {}}
+        for (name, more), mine in zip(ways.items(), (narrow, ~narrow)):
+            chosen = np.flatnonzero(mine).tolist()
+            found = batch.part(chosen).decode(name, n_jobs=self.n_jobs, **more) if chosen else []
+            answers.update(zip(chosen, found))
+        return [answers[i] for i in range(len(batch))]
+
+    def _by_graphs(
+        self, potentials: Parts, pairs: Pairs, method: str, options: Mapping[str, Any], chosen: Any
+    ) -> dict[str, Any]:
+        """Numbers of some sequences, by inference on their factor graphs."""
+        batch = self._batch(potentials, pairs, chosen)
+        answers = batch.infer(method, n_jobs=self.n_jobs, **options)
+        n = self.n_states
+        found: dict[str, Any] = {name: [] for name in self.parts}
+        for one in answers:
+            found["node"].append(np.array(one.variables).reshape(-1, n))
+            groups = iter(one.factors[1:])
+            steps = max(len(one.variables) - 1, 0)
+            edge = next(groups).reshape(-1, n * n) if steps else np.zeros((0, n * n))
+            found["edge"].append(np.concatenate([np.zeros((min(len(one.variables), 1), n * n)), edge]))
+            found["skip"].append(next(groups, np.zeros((0, n, n))).reshape(-1, n * n))
+        joined = {k: np.concatenate([np.zeros((0, v[0].shape[1])), *v]) for k, v in found.items() if v}
+        for name in ("log_partition", "residual"):
+            joined[name] = np.array([float(getattr(one, name)) for one in answers])
+        joined["converged"] = np.array([one.converged for one in answers], bool)
+        joined["iterations"] = np.array([one.iterations for one in answers], np.int64)
+        return joined
+
+    def _batch(self, potentials: Parts, pairs: Pairs, chosen: Any) -> GraphBatch:
+        """The factor graphs of some sequences; groups are nodes, steps of the chain, skip edges."""
+        node, edge, skip = (self._rows(potentials, name, pairs) for name in self.parts)
+        offsets, n, graphs = potentials.offsets, self.n_states, []
+        for i in chosen:
+            a, b = int(offsets[i]), int(offsets[i + 1])
+            graph = FactorGraph(np.full(b - a, n))
+            if b > a:
+                graph.add(np.arange(b - a)[:, None], node[a:b])
+            if b - a > 1:
+                graph.add(np.stack([np.arange(b - a - 1), np.arange(1, b - a)], 1), edge[a + 1 : b])
+            first, last = pairs.rows[i], pairs.rows[i + 1]
+            if first < last:
+                graph.add(pairs.scope[first:last] - a, skip[first:last])
+            graphs.append(graph)
+        return GraphBatch(graphs)
+
+
+def _later(offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """[positions] whether a step leads there: not to the first one of a sequence."""
+    later = np.ones(int(offsets[-1]), bool)
+    later[offsets[:-1][np.diff(offsets) > 0]] = False
+    return later
+
+
+def _steps(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The positions that a step leads to."""
+    return np.flatnonzero(_later(offsets))
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of belief propagation along the chain, or an InputError."""
+    from fieldcraft.structures.graphs.propagation import checked
+
+    unknown = [name for name in options if name not in PROPAGATION]
+    if unknown:
+        raise InputError(
+            f"propagation along a chain has no option {unknown[0]!r}; it has {', '.join(PROPAGATION)}"
+        )
+    chosen = {**PROPAGATION, **options}
+    _, most, tolerance, damping = checked("tree", *chosen.values())
+    whole_number(most, "max_iterations", 1)
+    return {"max_iterations": most, "tolerance": tolerance, "damping": damping}
