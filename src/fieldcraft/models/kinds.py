@@ -27,6 +27,7 @@ KINDS: dict[str, str | type[Model]] = {
     "graph": "fieldcraft.models.graph:GraphCRF",
     "collective": "fieldcraft.models.collective:CollectiveClassifier",
     "multi_label": "fieldcraft.models.multi_label:MultiLabelCRF",
+    "grid": "fieldcraft.models.grid:GridCRF",
     "hmm": "fieldcraft.models.hmm:HMM",
     "memm": "fieldcraft.models.local_chain:MEMM",
     "cmm": "fieldcraft.models.local_chain:CMM",
