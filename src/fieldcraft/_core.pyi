@@ -324,6 +324,9 @@ def graph_mean_field(graphs: Graphs, tables: Float64Vector, states: Int32Vector,
 def graph_gibbs(graphs: Graphs, tables: Float64Vector, states: Int32Vector, n: int, burn_in: int, chains: int, batches: int, blocks: str, seed: int, keep: bool, n_jobs: int) -> list[Any]:
     """Gibbs sampling of each graph."""
 
+def graph_sweeps(graphs: Graphs, tables: Float64Vector, states: Int32Vector, start: Int32Vector, sweeps: int, seed: int, n_jobs: int) -> Any:
+    """States after sweeps of Gibbs sampling that begin at given ones."""
+
 class Potentials:
     @property
     def n_sequences(self) -> int: ...
