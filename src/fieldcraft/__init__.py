@@ -16,6 +16,7 @@ _NAMES = {
     "fieldcraft.models.collective": "CollectiveClassifier",
     "fieldcraft.models.multi_label": "MultiLabelCRF",
     "fieldcraft.models.grid": "GridCRF",
+    "fieldcraft.models.hidden": "HiddenCRF",
     "fieldcraft.models.segments": "SegmentCRF",
     "fieldcraft.models.hmm": "HMM",
     "fieldcraft.models.local_chain": "CMM MEMM",
@@ -113,6 +114,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.models.collective import CollectiveClassifier as CollectiveClassifier
     from fieldcraft.models.graph import GraphCRF as GraphCRF
     from fieldcraft.models.grid import GridCRF as GridCRF
+    from fieldcraft.models.hidden import HiddenCRF as HiddenCRF
     from fieldcraft.models.multi_label import MultiLabelCRF as MultiLabelCRF
     from fieldcraft.models.hmm import HMM as HMM
     from fieldcraft.models.local_chain import CMM as CMM, MEMM as MEMM
