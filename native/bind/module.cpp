@@ -19,6 +19,7 @@ void bind_graph(nb::module_& m);
 void bind_states(nb::module_& m);
 void bind_graph_decoding(nb::module_& m);
 void bind_graph_inference(nb::module_& m);
+void bind_factorial(nb::module_& m);
 
 namespace {
 
@@ -67,6 +68,7 @@ NB_MODULE(_core, m) {
   fb::bind_graph(m);
   fb::bind_graph_decoding(m);
   fb::bind_graph_inference(m);
+  fb::bind_factorial(m);
   fb::bind_chain(m);
   fb::bind_states(m);
   fb::bind_attributes(m);
