@@ -15,6 +15,7 @@ _NAMES = {
     "fieldcraft.models.graph": "GraphCRF",
     "fieldcraft.models.collective": "CollectiveClassifier",
     "fieldcraft.models.multi_label": "MultiLabelCRF",
+    "fieldcraft.models.factorial": "FactorialCRF",
     "fieldcraft.models.grid": "GridCRF",
     "fieldcraft.models.hidden": "HiddenCRF",
     "fieldcraft.models.segments": "SegmentCRF",
@@ -113,6 +114,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.models.segments import SegmentCRF as SegmentCRF
     from fieldcraft.models.collective import CollectiveClassifier as CollectiveClassifier
     from fieldcraft.models.graph import GraphCRF as GraphCRF
+    from fieldcraft.models.factorial import FactorialCRF as FactorialCRF
     from fieldcraft.models.grid import GridCRF as GridCRF
     from fieldcraft.models.hidden import HiddenCRF as HiddenCRF
     from fieldcraft.models.multi_label import MultiLabelCRF as MultiLabelCRF

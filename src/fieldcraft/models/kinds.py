@@ -28,6 +28,7 @@ KINDS: dict[str, str | type[Model]] = {
     "collective": "fieldcraft.models.collective:CollectiveClassifier",
     "multi_label": "fieldcraft.models.multi_label:MultiLabelCRF",
     "grid": "fieldcraft.models.grid:GridCRF",
+    "factorial": "fieldcraft.models.factorial:FactorialCRF",
     "hidden": "fieldcraft.models.hidden:HiddenCRF",
     "hmm": "fieldcraft.models.hmm:HMM",
     "memm": "fieldcraft.models.local_chain:MEMM",
