@@ -74,6 +74,12 @@ int64_t FactorialTables::edge_cells() const {
   return n;
 }
 
+int64_t FactorialTables::step_cells() const {
+  int64_t n = 0;
+  for (const auto& [c, d] : steps) n += static_cast<int64_t>(card[c]) * card[c] * card[d];
+  return n;
+}
+
 int64_t FactorialTables::cells(const std::vector<int>& card,
                                const std::vector<std::pair<int, int>>& columns) {
   int64_t n = 0;
@@ -83,9 +89,8 @@ int64_t FactorialTables::cells(const std::vector<int>& card,
 
 Factorial::Factorial(const FactorialTables& tables)
     : tables_(tables), S_(tables.n_states()), C_(static_cast<int>(tables.card.size())) {
-  stride_.assign(C_, 1), first_.assign(C_, 0);
+  stride_.assign(C_, 1), edge_.resize(C_);
   for (int c = C_ - 2; c >= 0; --c) stride_[c] = stride_[c + 1] * tables.card[c + 1];
-  for (int c = 1; c < C_; ++c) first_[c] = first_[c - 1] + tables.card[c - 1] * tables.card[c - 1];
   unit_.assign(S_, 0.0), cross_.resize(C_);
   const auto spread = [&](int c, int d, const double* table, std::vector<double>& out) {
     highest(table, static_cast<int64_t>(tables.card[c]) * tables.card[d], range_);
@@ -105,8 +110,24 @@ Factorial::Factorial(const FactorialTables& tables)
     spread(c, d, at, cross_[d]);
     at += static_cast<int64_t>(tables.card[c]) * tables.card[d];
   }
-  for (int c = 0; c < C_; ++c)
-    highest(tables.edge + first_[c], static_cast<int64_t>(tables.card[c]) * tables.card[c], range_);
+  at = tables.edge;
+  for (int c = 0; c < C_; ++c) {
+    const int64_t n = static_cast<int64_t>(tables.card[c]) * tables.card[c];
+    edge_[c].assign(at, at + n);
+    at += n;
+  }
+  at = tables.step;
+  for (const auto& [c, d] : tables.steps) {
+    const int64_t n = static_cast<int64_t>(tables.card[c]) * tables.card[c], m = tables.card[d];
+    if (static_cast<int64_t>(edge_[c].size()) == n && stride_[c] > 1) {
+      const std::vector<double> once = edge_[c];
+      for (int64_t b = 1; b < stride_[c]; ++b) edge_[c].insert(edge_[c].end(), once.begin(), once.end());
+    }
+    for (int64_t b = 0; b < stride_[c]; ++b)
+      for (int64_t i = 0; i < n; ++i) edge_[c][b * n + i] += at[i * m + b / stride_[d] % m];
+    at += n * m;
+  }
+  for (const auto& matrices : edge_) highest(matrices.data(), static_cast<int64_t>(matrices.size()), range_);
 }
 
 bool Factorial::is_tame(const double* node, int64_t T) const {
@@ -153,7 +174,8 @@ class FactorialPass {
 
   void backward(const FactorialMarginals& out) {
     std::vector<double> beta(S_, Algebra::one), gamma(S_), together(S_, 0.0);
-    products_.assign(of_.tables_.edge_cells(), 0.0), crossed_.assign(C_ * S_, 0.0);
+    products_.resize(C_), crossed_.assign(C_ * S_, 0.0);
+    for (int c = 0; c < C_; ++c) products_[c].assign(edge_[c].size(), 0.0);
     for (int64_t t = T_ - 1; t >= 0; --t) {
       const double* x = alpha_.data() + t * S_;
       for (int64_t s = 0; s < S_; ++s) gamma[s] = Algebra::probability(Algebra::times(x[s], beta[s]));
@@ -167,38 +189,43 @@ class FactorialPass {
       retreat(beta.data(), out.edge != nullptr);
     }
     if (out.edge == nullptr) return;
-    finish_edges(out.edge);
+    finish_edges(out.edge, out.step);
     project(of_.tables_.pairs, [&](int) { return together.data(); }, out.pair);
     project(of_.tables_.crosses, [&](int d) { return crossed_.data() + d * S_; }, out.cross);
   }
 
  private:
   int size(int c) const { return of_.tables_.card[c]; }
-  double* input(int c) { return stage_.data() + 2 * c * S_; }       // of the step of column c
+  // From one matrix to the next; 0 if there is one for all.
+  static int64_t between(const std::vector<double>& matrices, int n) {
+    const int64_t cells = static_cast<int64_t>(n) * n;
+    return static_cast<int64_t>(matrices.size()) == cells ? 0 : cells;
+  }
+  double* input(int c) { return stage_.data() + 2 * c * S_; }  // of the step of column c
   double* output(int c) { return stage_.data() + (2 * c + 1) * S_; }
 
   // Tables as factors, less their largest scores, which are counted apart.
   void prepare() {
-    const FactorialTables& tables = of_.tables_;
     double unused = 0;
-    edge_.resize(tables.edge_cells()), turned_.resize(edge_.size()), unit_.resize(S_), cross_.resize(C_);
+    edge_.resize(C_), turned_.resize(C_), unit_.resize(S_), cross_.resize(C_);
     const double together = highest(of_.unit_.data(), S_, unused);
     total_ = T_ * together;
     for (int64_t s = 0; s < S_; ++s) unit_[s] = Algebra::from_score(of_.unit_[s] - together);
     for (int c = 0; c < C_; ++c) {
       const int n = size(c);
-      const double* scores = tables.edge + of_.first_[c];
-      const double high = highest(scores, static_cast<int64_t>(n) * n, unused);
+      const std::vector<double>& scores = of_.edge_[c];
+      const double high = highest(scores.data(), static_cast<int64_t>(scores.size()), unused);
       total_ += (T_ - 1) * high;
-      for (int i = 0; i < n; ++i)
-        for (int j = 0; j < n; ++j)
-          edge_[of_.first_[c] + i * n + j] = turned_[of_.first_[c] + j * n + i] =
-              Algebra::from_score(scores[i * n + j] - high);
+      edge_[c].resize(scores.size()), turned_[c].resize(scores.size());
+      for (size_t at = 0; at < scores.size(); at += static_cast<size_t>(n) * n)
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < n; ++j)
+            edge_[c][at + i * n + j] = turned_[c][at + j * n + i] =
+                Algebra::from_score(scores[at + i * n + j] - high);
       if (of_.cross_[c].empty()) continue;
       const double most = highest(of_.cross_[c].data(), S_, unused);
       total_ += (T_ - 1) * most;
-      for (int64_t s = 0; s < S_; ++s)
-        cross_[c].push_back(Algebra::from_score(of_.cross_[c][s] - most));
+      for (int64_t s = 0; s < S_; ++s) cross_[c].push_back(Algebra::from_score(of_.cross_[c][s] - most));
     }
   }
 
@@ -228,11 +255,12 @@ class FactorialPass {
     return taken;
   }
 
-  // x times a matrix [n, n] along column c.
-  void step(const double* x, const double* matrix, int c, double* out) {
+  // x times a matrix [n, n] along column c, or times one of several, by the labels of later columns.
+  void step(const double* x, const std::vector<double>& matrices, int c, double* out) {
     const int n = size(c);
-    const int64_t inner = of_.stride_[c], outer = S_ / (inner * n);
-    if (inner >= n) {  // whole stretches of states move alike
+    const int64_t inner = of_.stride_[c], outer = S_ / (inner * n), apart = between(matrices, n);
+    const double* const matrix = matrices.data();
+    if (inner >= n && apart == 0) {  // whole stretches of states move alike
       std::fill(out, out + S_, Algebra::zero);
       for (int64_t a = 0; a < outer; ++a)
         for (int y = 0; y < n; ++y)
@@ -240,8 +268,7 @@ class FactorialPass {
             const double factor = matrix[y * n + z];
             const double* from = x + (a * n + y) * inner;
             double* to = out + (a * n + z) * inner;
-            for (int64_t b = 0; b < inner; ++b)
-              to[b] = Algebra::plus(to[b], Algebra::times(from[b], factor));
+            for (int64_t b = 0; b < inner; ++b) to[b] = Algebra::plus(to[b], Algebra::times(from[b], factor));
           }
       return;
     }
@@ -252,7 +279,7 @@ class FactorialPass {
         for (int y = 0; y < n; ++y) {
           const double from = x[(a * n + y) * inner + b];
           if (from == Algebra::zero) continue;
-          const double* factors = matrix + y * n;
+          const double* factors = matrix + b * apart + y * n;
           for (int z = 0; z < n; ++z) row[z] = Algebra::plus(row[z], Algebra::times(from, factors[z]));
         }
         for (int z = 0; z < n; ++z) out[(a * n + z) * inner + b] = row[z];
@@ -264,7 +291,7 @@ class FactorialPass {
     for (int c = C_ - 1; c >= 0; --c) {
       double *x = input(c), *out = output(c);
       std::copy(from, from + S_, x);
-      step(x, edge_.data() + of_.first_[c], c, out);
+      step(x, edge_[c], c, out);
       if (!cross_[c].empty())
         for (int64_t s = 0; s < S_; ++s) out[s] = Algebra::times(out[s], cross_[c][s]);
       from = out;
@@ -284,7 +311,7 @@ class FactorialPass {
         for (int64_t s = 0; s < S_; ++s) g[s] = Algebra::times(g[s], cross_[c][s]);
       }
       if (counted) add_products(input(c), g, c);
-      step(g, turned_.data() + of_.first_[c], c, next.data());
+      step(g, turned_[c], c, next.data());
       std::copy(next.begin(), next.end(), g);
     }
   }
@@ -293,29 +320,42 @@ class FactorialPass {
   void add_products(const double* x, const double* g, int c) {
     const int n = size(c);
     const int64_t inner = of_.stride_[c], outer = S_ / (inner * n);
-    double* const products = products_.data() + of_.first_[c];
-    const double* const edge = edge_.data() + of_.first_[c];
+    const int64_t apart = between(edge_[c], n);
     for (int64_t a = 0; a < outer; ++a)
       for (int64_t b = 0; b < inner; ++b) {
         for (int z = 0; z < n; ++z) other_[z] = g[(a * n + z) * inner + b];
         for (int y = 0; y < n; ++y) {
           const double from = x[(a * n + y) * inner + b];
           if (from == Algebra::zero) continue;
-          double* const to = products + y * n;
+          double* const to = products_[c].data() + b * apart + y * n;
           if constexpr (std::is_same_v<Algebra, Linear>) {
             for (int z = 0; z < n; ++z) to[z] += from * other_[z];
           } else {
             for (int z = 0; z < n; ++z)
-              to[z] += std::exp(Algebra::times(Algebra::times(from, edge[y * n + z]), other_[z]));
+              to[z] +=
+                  std::exp(Algebra::times(Algebra::times(from, edge_[c][b * apart + y * n + z]), other_[z]));
           }
         }
       }
   }
 
-  void finish_edges(double* out) const {
-    for (size_t i = 0; i < products_.size(); ++i) {
-      out[i] = std::is_same_v<Algebra, Linear> ? products_[i] * edge_[i] : products_[i];
-      if (i == 0) out[i] = CANARY(FACTORIAL_EDGE, out[i]);
+  // Products -> probabilities of steps, added up in the tables of edges and of steps.
+  void finish_edges(double* out, double* steps) {
+    for (int c = 0; c < C_; ++c) {
+      const int64_t n = static_cast<int64_t>(size(c)) * size(c);
+      if constexpr (std::is_same_v<Algebra, Linear>)
+        for (size_t i = 0; i < products_[c].size(); ++i) products_[c][i] *= edge_[c][i];
+      products_[c][0] = CANARY(FACTORIAL_EDGE, products_[c][0]);
+      std::fill(out, out + n, 0.0);
+      for (size_t i = 0; i < products_[c].size(); ++i) out[i % n] += products_[c][i];
+      out += n;
+    }
+    for (const auto& [c, d] : of_.tables_.steps) {
+      const int64_t n = static_cast<int64_t>(size(c)) * size(c), m = size(d);
+      std::fill(steps, steps + n * m, 0.0);
+      for (size_t i = 0; i < products_[c].size(); ++i)
+        steps[i % n * m + i / n / of_.stride_[d] % m] += products_[c][i];
+      steps += n * m;
     }
   }
 
@@ -350,8 +390,8 @@ class FactorialPass {
   int C_;
   double total_ = 0;
   std::vector<double> alpha_, psi_, log_sum_, stage_, row_, other_, next_;
-  std::vector<double> edge_, turned_, unit_, products_, crossed_;
-  std::vector<std::vector<double>> cross_;
+  std::vector<double> unit_, crossed_;
+  std::vector<std::vector<double>> edge_, turned_, cross_, products_;
 };
 
 double Factorial::log_partition(const double* node, int64_t T) const {
@@ -380,10 +420,11 @@ double Factorial::best(const double* node, int64_t T, int32_t* labels) const {
   for (int64_t t = 0; t < T; ++t) {
     for (int c = C_ - 1; t > 0 && c >= 0; --c) {
       const int n = tables_.card[c];
-      const double* edge = tables_.edge + first_[c];
+      const bool apart = edge_[c].size() > static_cast<size_t>(n) * n;
       int32_t* previous = from.data() + (t * C_ + c) * S_;
       for (int64_t s = 0; s < S_; ++s) {
         const int64_t z = s / stride_[c] % n, base = s - z * stride_[c];
+        const double* edge = edge_[c].data() + (apart ? s % stride_[c] * n * n : 0);
         double high = kForbidden;
         int32_t chosen = 0;
         for (int y = 0; y < n; ++y) {
@@ -397,7 +438,8 @@ double Factorial::best(const double* node, int64_t T, int32_t* labels) const {
     }
     for (int64_t s = 0; s < S_; ++s) {
       double score = t == 0 ? unit_[s] : x[s] + unit_[s];
-      for (int c = 0; c < C_; ++c) score += node[(t * C_ + c) * tables_.width + s / stride_[c] % tables_.card[c]];
+      for (int c = 0; c < C_; ++c)
+        score += node[(t * C_ + c) * tables_.width + s / stride_[c] % tables_.card[c]];
       x[s] = score;
     }
     x[0] = CANARY(FACTORIAL_BEST, x[0]);
@@ -405,8 +447,7 @@ double Factorial::best(const double* node, int64_t T, int32_t* labels) const {
   int64_t s = std::max_element(x.begin(), x.end()) - x.begin();
   const double value = x[s];
   for (int64_t t = T - 1; t >= 0; --t) {
-    for (int c = 0; c < C_; ++c)
-      labels[t * C_ + c] = static_cast<int32_t>(s / stride_[c] % tables_.card[c]);
+    for (int c = 0; c < C_; ++c) labels[t * C_ + c] = static_cast<int32_t>(s / stride_[c] % tables_.card[c]);
     for (int c = 0; t > 0 && c < C_; ++c) {
       const int32_t y = from[(t * C_ + c) * S_ + s];
       s += (y - s / stride_[c] % tables_.card[c]) * stride_[c];

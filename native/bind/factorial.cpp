@@ -13,7 +13,7 @@ constexpr int64_t kMostStates = 1 << 20;
 // The arguments of every question, checked.
 struct Batch {
   Batch(In2<double> node_, In1<int64_t> offsets_, In1<int32_t> card, In1<double> edge, In2<int32_t> pairs,
-        In1<double> pair, In2<int32_t> crosses, In1<double> cross)
+        In1<double> pair, In2<int32_t> crosses, In1<double> cross, In2<int32_t> steps, In1<double> step)
       : node(node_), offsets(vector_of(offsets_)) {
     int64_t S = 1;
     for (const int32_t size : vector_of(card)) {
@@ -30,13 +30,18 @@ struct Batch {
             " rows for ", offsets.back(), " tokens of ", C, " columns");
     take(pairs, C, "pairs", tables.pairs);
     take(crosses, C, "crosses", tables.crosses);
+    take(steps, C, "steps", tables.steps);
     for (const auto& [c, d] : tables.crosses) require(c < d, "a cross leads from column ", c, " to ", d);
+    for (const auto& [c, d] : tables.steps) require(c < d, "a step of column ", c, " looks at column ", d);
     tables.edge = edge.data(), tables.pair = pair.data(), tables.cross = cross.data();
+    tables.step = step.data();
     tables.width = static_cast<int64_t>(node.shape(1));
     edges = tables.edge_cells();
     pair_cells = FactorialTables::cells(tables.card, tables.pairs);
     cross_cells = FactorialTables::cells(tables.card, tables.crosses);
+    step_cells = tables.step_cells();
     check(edge, edges, "edge"), check(pair, pair_cells, "pair"), check(cross, cross_cells, "cross");
+    check(step, step_cells, "step");
   }
 
   static void check(const In1<double>& given, int64_t expected, const char* name) {
@@ -62,13 +67,13 @@ struct Batch {
   In2<double> node;
   std::vector<int64_t> offsets;
   FactorialTables tables;
-  int64_t edges, pair_cells, cross_cells;
+  int64_t edges, pair_cells, cross_cells, step_cells;
 };
 
 nb::object py_log_partition(In2<double> node, In1<int64_t> offsets, In1<int32_t> card, In1<double> edge,
                             In2<int32_t> pairs, In1<double> pair, In2<int32_t> crosses, In1<double> cross,
-                            int n_jobs) {
-  const Batch batch(node, offsets, card, edge, pairs, pair, crosses, cross);
+                            In2<int32_t> steps, In1<double> step, int n_jobs) {
+  const Batch batch(node, offsets, card, edge, pairs, pair, crosses, cross, steps, step);
   std::vector<double> out(batch.n());
   watched([&](Watch& watch) {
     const Factorial model(batch.tables);
@@ -82,22 +87,23 @@ nb::object py_log_partition(In2<double> node, In1<int64_t> offsets, In1<int32_t>
 // Sums over positions are one row per sequence; without `summed` they are empty.
 nb::tuple py_marginals(In2<double> node, In1<int64_t> offsets, In1<int32_t> card, In1<double> edge,
                        In2<int32_t> pairs, In1<double> pair, In2<int32_t> crosses, In1<double> cross,
-                       bool summed, int n_jobs) {
-  const Batch batch(node, offsets, card, edge, pairs, pair, crosses, cross);
+                       In2<int32_t> steps, In1<double> step, bool summed, int n_jobs) {
+  const Batch batch(node, offsets, card, edge, pairs, pair, crosses, cross, steps, step);
   const int64_t rows = summed ? batch.n() : 0;
   const size_t N = static_cast<size_t>(batch.n());
   std::vector<double> log_z(N), nodes(node.shape(0) * node.shape(1)), edges(rows * batch.edges),
-      together(rows * batch.pair_cells), across(rows * batch.cross_cells);
+      together(rows * batch.pair_cells), across(rows * batch.cross_cells), steps_(rows * batch.step_cells);
   watched([&](Watch& watch) {
     const Factorial model(batch.tables);
     for_each_task(
         n_jobs, N,
         [&](size_t i, int) {
           FactorialMarginals out{nodes.data() + batch.offsets[i] * batch.C() * batch.tables.width, nullptr,
-                                 nullptr, nullptr};
+                                 nullptr, nullptr, nullptr};
           if (summed)
             out.edge = edges.data() + i * batch.edges, out.pair = together.data() + i * batch.pair_cells,
-            out.cross = across.data() + i * batch.cross_cells;
+            out.cross = across.data() + i * batch.cross_cells,
+            out.step = steps_.data() + i * batch.step_cells;
           log_z[i] = model.marginals(batch.node_of(i), batch.length(i), out);
         },
         &watch);
@@ -106,13 +112,14 @@ nb::tuple py_marginals(In2<double> node, In1<int64_t> offsets, In1<int32_t> card
   return nb::make_tuple(give(std::move(log_z)), give(std::move(nodes), {node.shape(0), node.shape(1)}),
                         give(std::move(edges), {R, static_cast<size_t>(batch.edges)}),
                         give(std::move(together), {R, static_cast<size_t>(batch.pair_cells)}),
-                        give(std::move(across), {R, static_cast<size_t>(batch.cross_cells)}));
+                        give(std::move(across), {R, static_cast<size_t>(batch.cross_cells)}),
+                        give(std::move(steps_), {R, static_cast<size_t>(batch.step_cells)}));
 }
 
 nb::tuple py_argmax(In2<double> node, In1<int64_t> offsets, In1<int32_t> card, In1<double> edge,
                     In2<int32_t> pairs, In1<double> pair, In2<int32_t> crosses, In1<double> cross,
-                    int n_jobs) {
-  const Batch batch(node, offsets, card, edge, pairs, pair, crosses, cross);
+                    In2<int32_t> steps, In1<double> step, int n_jobs) {
+  const Batch batch(node, offsets, card, edge, pairs, pair, crosses, cross, steps, step);
   std::vector<int32_t> labels(node.shape(0));
   std::vector<double> value(batch.n());
   watched([&](Watch& watch) {
@@ -132,12 +139,13 @@ nb::tuple py_argmax(In2<double> node, In1<int64_t> offsets, In1<int32_t> card, I
 
 void bind_factorial(nb::module_& m) {
   m.def("factorial_log_partition", &py_log_partition, "node"_a, "offsets"_a, "card"_a, "edge"_a, "pairs"_a,
-        "pair"_a, "crosses"_a, "cross"_a, "n_jobs"_a, "log Z of factorial chains [N].");
+        "pair"_a, "crosses"_a, "cross"_a, "steps"_a, "step"_a, "n_jobs"_a, "log Z of factorial chains [N].");
   m.def("factorial_marginals", &py_marginals, "node"_a, "offsets"_a, "card"_a, "edge"_a, "pairs"_a, "pair"_a,
-        "crosses"_a, "cross"_a, "summed"_a, "n_jobs"_a,
+        "crosses"_a, "cross"_a, "steps"_a, "step"_a, "summed"_a, "n_jobs"_a,
         "log Z [N], node marginals, and sums of edge, pair and cross marginals per sequence.");
   m.def("factorial_argmax", &py_argmax, "node"_a, "offsets"_a, "card"_a, "edge"_a, "pairs"_a, "pair"_a,
-        "crosses"_a, "cross"_a, "n_jobs"_a, "The best labels [tokens * columns] and their scores [N].");
+        "crosses"_a, "cross"_a, "steps"_a, "step"_a, "n_jobs"_a,
+        "The best labels [tokens * columns] and their scores [N].");
 }
 
 }  // namespace fieldcraft::bind

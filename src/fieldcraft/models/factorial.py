@@ -1,7 +1,8 @@
 """FactorialCRF: several labels for each token, jointly (a dynamic CRF).
 
 Every label column is a chain that looks at all features of a token. Between columns there is a weight for
-each pair of labels of a token and, with ``cross``, for each label after a label of an earlier column.
+each pair of labels of a token and, with ``cross``, for each label after a label of an earlier column; with
+``steps`` one for each pair of neighbouring labels of a column with a later column's label.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class FactorialCRF(Learner, Model):
     ----------
     templates : as for ChainCRF, without templates of label pairs
     cross : labels also depend on those of earlier columns at the token before
+    steps : two neighbouring labels of a column also depend on the second token's labels of later columns
     labels : dict column -> names of its labels, in order; None for those that occur, sorted
     inference : "auto" ("exact" up to 4,096 combinations of labels, else "propagation"), "exact", or a method
         of factor graphs (see ``fc.GraphCRF``)
@@ -59,6 +61,7 @@ class FactorialCRF(Learner, Model):
         templates: Any = None,
         *,
         cross: bool = False,
+        steps: bool = False,
         labels: Any = None,
         inference: Any = "auto",
         decoding: Any = "auto",
@@ -73,7 +76,7 @@ class FactorialCRF(Learner, Model):
         random_state: int = 0,
         verbose: bool = False,
     ) -> None:
-        self.templates, self.cross, self.labels = templates, cross, labels
+        self.templates, self.cross, self.steps, self.labels = templates, cross, steps, labels
         self.inference, self.decoding = inference, decoding
         self.objective, self.prior, self.optimiser = objective, prior, optimiser
         self.features, self.min_count, self.gazetteers = features, min_count, gazetteers
@@ -161,7 +164,8 @@ class FactorialCRF(Learner, Model):
             self._method("inference", self.inference, INFERENCES, columns),
             self._method("decoding", self.decoding, DECODINGS, columns),
         ]
-        return FactorialChains(columns, cross=self.cross, inference=methods[0], decoding=methods[1])
+        between = {"cross": bool(self.cross), "steps": bool(self.steps)}
+        return FactorialChains(columns, **between, inference=methods[0], decoding=methods[1])
 
     def _method(self, kind: str, given: Any, table: Any, columns: Mapping[str, Sequence[str]]) -> Any:
         combinations = int(np.prod([len(labels) for labels in columns.values()], dtype=float))

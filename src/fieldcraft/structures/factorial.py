@@ -4,10 +4,11 @@
              + sum over t, c of edge_c[y_(t-1)c, y_tc]                   steps within a column
              + sum over t and pairs (c, d) of pair_cd[y_tc, y_td]        labels of one token
              + sum over t and crosses (c, d) of cross_cd[y_(t-1)c, y_td] an earlier column, one token before
+             + sum over t and steps (c, d) of step_cd[y_(t-1)c, y_tc, y_td]   a step, given a later column
 
 Layout: positions are variables, token by token: variable t * C + c. "node" [variables, Y] is -inf beyond the
-labels of a column; "edge", "pair" and "cross" are the tables of all columns end to end, one row for all
-(potentials) or one row for each sequence (marginals, indicators: sums over its tokens).
+labels of a column; "edge", "pair", "cross" and "step" are the tables of all columns end to end, one row for
+all (potentials) or one row for each sequence (marginals, indicators: sums over its tokens).
 
 Exact by a recursion that moves one column at a time (native/factorial.hpp); other methods are those of factor
 graphs (factorial_graphs.py).
@@ -40,6 +41,7 @@ class FactorialChains(Structure):
     ----------
     columns : the labels of each column
     cross : whether labels depend on those of earlier columns at the token before
+    steps : whether label pairs of a column depend on the labels of later columns
     inference, decoding : "exact", or a method of factor graphs with its options
 
     >>> chains = FactorialChains({"tag": ["N", "V"], "chunk": ["B", "I", "O"]})
@@ -49,13 +51,14 @@ class FactorialChains(Structure):
     """
 
     name: ClassVar[str] = "factorial"
-    parts: ClassVar[tuple[str, ...]] = ("node", "edge", "pair", "cross")
+    parts: ClassVar[tuple[str, ...]] = ("node", "edge", "pair", "cross", "step")
 
     def __init__(
         self,
         columns: Mapping[str, Sequence[str]],
         *,
         cross: bool = False,
+        steps: bool = False,
         inference: Method = (EXACT, {}),
         decoding: Method = (EXACT, {}),
         n_jobs: int = 1,
@@ -67,15 +70,18 @@ class FactorialChains(Structure):
         between = list(combinations(range(len(self.card)), 2))
         self.pairs = np.array(between, np.int32).reshape(-1, 2)
         self.crosses = np.array(between if cross else [], np.int32).reshape(-1, 2)
+        self.steps = np.array(between if steps else [], np.int32).reshape(-1, 2)
         self.tables = self._tables()
-        self._graphs = FactorialGraphs(self.card, self.pairs, self.crosses)
+        self._graphs = FactorialGraphs(self.card, self.pairs, self.crosses, self.steps)
 
     def _tables(self) -> dict[str, dict[str, slice]]:
         """For each part the tables in it, by the names that own weights."""
         names, sizes = list(self.columns), [int(n) for n in self.card]
         both = [(f"{names[c]}+{names[d]}", sizes[c] * sizes[d]) for c, d in self.pairs.tolist()]
         over = [(f"{names[c]}>{names[d]}", sizes[c] * sizes[d]) for c, d in self.crosses.tolist()]
-        listed = {"edge": [(f"{n}~", s * s) for n, s in zip(names, sizes)], "pair": both, "cross": over}
+        given = [(f"{names[c]}~{names[d]}", sizes[c] ** 2 * sizes[d]) for c, d in self.steps.tolist()]
+        steps = [(f"{name}~", size * size) for name, size in zip(names, sizes)]
+        listed = {"edge": steps, "pair": both, "cross": over, "step": given}
         out: dict[str, dict[str, slice]] = {}
         for part, tables in listed.items():
             ends = np.cumsum([0, *(size for _, size in tables)])
@@ -139,9 +145,10 @@ class FactorialChains(Structure):
 
     def _given(self, potentials: Parts) -> tuple[Any, ...]:
         """What the core takes."""
-        node, edge, pair, cross = (np.ascontiguousarray(potentials[name]) for name in self.parts)
+        node, edge, pair, cross, step = (np.ascontiguousarray(potentials[name]) for name in self.parts)
         offsets = potentials.offsets // self.n_columns
-        return node, offsets, self.card, edge, self.pairs, pair, self.crosses, cross
+        tables = self.pairs, pair, self.crosses, cross, self.steps, step
+        return node, offsets, self.card, edge, *tables
 
     def log_partition(self, potentials: Any) -> Floats:
         if self.inference[0] != EXACT:
@@ -181,13 +188,17 @@ class FactorialChains(Structure):
         sequence = np.repeat(np.arange(n), np.diff(offsets) // self.n_columns)  # [tokens]
         later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1  # tokens that have one before them
         arrays = {"node": np.eye(self.n_states)[np.asarray(states)]}
-        steps = [(labels[later - 1, c], labels[later, c], later) for c in range(self.n_columns)]
-        both = [(labels[:, c], labels[:, d], slice(None)) for c, d in self.pairs.tolist()]
-        over = [(labels[later - 1, c], labels[later, d], later) for c, d in self.crosses.tolist()]
-        sizes = {"edge": self.card, "pair": self.card[self.pairs[:, 1]], "cross": self.card[self.crosses[:, 1]]}
-        for part, counted in (("edge", steps), ("pair", both), ("cross", over)):
+        before, now, m = labels[later - 1], labels[later], self.card.tolist()
+        cells = {
+            "edge": [before[:, c] * m[c] + now[:, c] for c in range(self.n_columns)],
+            "pair": [labels[:, c] * m[d] + labels[:, d] for c, d in self.pairs.tolist()],
+            "cross": [before[:, c] * m[d] + now[:, d] for c, d in self.crosses.tolist()],
+            "step": [(before[:, c] * m[c] + now[:, c]) * m[d] + now[:, d] for c, d in self.steps.tolist()],
+        }
+        for part, counted in cells.items():
             rows = np.zeros((n, sum(s.stop - s.start for s in self.tables[part].values())))
-            for (first, second, tokens), cells, m in zip(counted, self.tables[part].values(), sizes[part]):
-                np.add.at(rows, (sequence[tokens], cells.start + first * int(m) + second), 1.0)
+            tokens = sequence if part == "pair" else sequence[later]
+            for one, table in zip(counted, self.tables[part].values()):
+                np.add.at(rows, (tokens, table.start + one), 1.0)
             arrays[part] = rows
         return Parts(arrays, offsets)
