@@ -87,6 +87,12 @@ class Chain {
     }
   }
 
+  // Goes on from these states.
+  void place(const int32_t* state) {
+    std::copy(state, state + graph_.n_variables(), state_.begin());
+    possible_ = graph_.score(tables_, state_.data()) != kForbidden;
+  }
+
   void sweep() {
     if (blocks_.empty() || !possible_)
       for (int v = 0; v < graph_.n_variables(); ++v)
@@ -188,6 +194,15 @@ GibbsDraws gibbs(const Graph& graph, const double* tables, const GibbsSettings& 
       },
       &watch);
   return out;
+}
+
+void sweep_from(const Graph& graph, const double* tables, int sweeps, uint64_t seed, uint64_t stream,
+                Watch& watch, int32_t* state) {
+  const std::vector<Block> blocks;
+  Chain chain(graph, tables, blocks, seed, stream);
+  chain.place(state);
+  for (int i = 0; i < sweeps; ++i) watch.check(), chain.sweep();
+  std::copy(chain.state().begin(), chain.state().end(), state);
 }
 
 }  // namespace fieldcraft

@@ -32,6 +32,10 @@ struct GibbsDraws {
 GibbsDraws gibbs(const Graph& graph, const double* tables, const GibbsSettings& settings, int n_threads,
                  uint64_t stream, Watch& watch);
 
+// Moves ``state`` [variables], a possible assignment, by so many sweeps over single variables.
+void sweep_from(const Graph& graph, const double* tables, int sweeps, uint64_t seed, uint64_t stream,
+                Watch& watch, int32_t* state);
+
 // Sets of free variables without a cycle among the factors that link them; together all of them.
 std::vector<std::vector<int32_t>> blocks_of(const Graph& graph, Blocks kind);
 

@@ -149,6 +149,32 @@ nb::list py_gibbs(const GraphSet& set, In1<double> tables, In1<int32_t> states, 
   return out;
 }
 
+// [variables] of all graphs after some sweeps from ``start``; observed variables keep their states.
+nb::object py_sweeps(const GraphSet& set, In1<double> tables, In1<int32_t> states, In1<int32_t> start,
+                     int sweeps, uint64_t seed, int n_jobs) {
+  const GraphInput input = graph_input(set, tables, states);
+  require(start.shape(0) == static_cast<size_t>(set.variable_ptr.back()), "start has ", start.shape(0),
+          " states, the graphs have ", set.variable_ptr.back(), " variables");
+  require(sweeps >= 0, "sweeps must not be negative");
+  std::vector<int32_t> out(start.data(), start.data() + start.shape(0));
+  for (size_t g = 0; g < set.size(); ++g)
+    for (int v = 0; v < set.graphs[g]->graph.n_variables(); ++v) {
+      const int32_t x = out[set.variable_ptr[g] + v];
+      require(x >= 0 && x < set.graphs[g]->graph.full_card[v], "start: state ", x, " of variable ", v,
+              " does not exist");
+    }
+  watched([&](Watch& watch) {
+    each_graph(input, n_jobs, watch, [&](const GraphTurn& turn) {
+      int32_t* own = out.data() + set.variable_ptr[turn.g];
+      for (int v = 0; v < turn.graph.n_variables(); ++v)
+        if (turn.graph.is_observed(v)) own[v] = 0;  // the only state that the graph knows
+      sweep_from(turn.graph, turn.tables, sweeps, seed, turn.g, watch, own);
+      place_observed(turn, own);
+    });
+  });
+  return give(std::move(out));
+}
+
 }  // namespace
 
 void bind_graph_inference(nb::module_& m) {
@@ -161,6 +187,8 @@ void bind_graph_inference(nb::module_& m) {
         "tolerance"_a, "n_jobs"_a, "Independent variables that are closest to each graph's distribution.");
   m.def("graph_gibbs", &py_gibbs, "graphs"_a, "tables"_a, "states"_a, "n"_a, "burn_in"_a, "chains"_a,
         "batches"_a, "blocks"_a, "seed"_a, "keep"_a, "n_jobs"_a, "Gibbs sampling of each graph.");
+  m.def("graph_sweeps", &py_sweeps, "graphs"_a, "tables"_a, "states"_a, "start"_a, "sweeps"_a, "seed"_a,
+        "n_jobs"_a, "States after sweeps of Gibbs sampling that begin at given ones.");
 }
 
 }  // namespace fieldcraft::bind

@@ -21,6 +21,7 @@ void bind_states(nb::module_& m);
 void bind_graph_decoding(nb::module_& m);
 void bind_graph_inference(nb::module_& m);
 void bind_skip_chain(nb::module_& m);
+void bind_factorial(nb::module_& m);
 
 namespace {
 
@@ -71,6 +72,7 @@ NB_MODULE(_core, m) {
   fb::bind_graph_decoding(m);
   fb::bind_graph_inference(m);
   fb::bind_skip_chain(m);
+  fb::bind_factorial(m);
   fb::bind_chain(m);
   fb::bind_states(m);
   fb::bind_attributes(m);

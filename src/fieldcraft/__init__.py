@@ -15,6 +15,9 @@ _NAMES = {
     "fieldcraft.models.graph": "GraphCRF",
     "fieldcraft.models.collective": "CollectiveClassifier",
     "fieldcraft.models.multi_label": "MultiLabelCRF",
+    "fieldcraft.models.factorial": "FactorialCRF",
+    "fieldcraft.models.grid": "GridCRF",
+    "fieldcraft.models.hidden": "HiddenCRF",
     "fieldcraft.models.segments": "SegmentCRF",
     "fieldcraft.models.skip_chain": "SkipChainCRF",
     "fieldcraft.models.hmm": "HMM",
@@ -113,6 +116,9 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.models.skip_chain import SkipChainCRF as SkipChainCRF
     from fieldcraft.models.collective import CollectiveClassifier as CollectiveClassifier
     from fieldcraft.models.graph import GraphCRF as GraphCRF
+    from fieldcraft.models.factorial import FactorialCRF as FactorialCRF
+    from fieldcraft.models.grid import GridCRF as GridCRF
+    from fieldcraft.models.hidden import HiddenCRF as HiddenCRF
     from fieldcraft.models.multi_label import MultiLabelCRF as MultiLabelCRF
     from fieldcraft.models.hmm import HMM as HMM
     from fieldcraft.models.local_chain import CMM as CMM, MEMM as MEMM

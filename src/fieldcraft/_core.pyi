@@ -334,6 +334,9 @@ def graph_gibbs(graphs: Graphs, tables: Float64Vector, states: Int32Vector, n: i
 def skip_chain(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, scope: Int32Matrix, rows: Int64Vector, skip: Float64Matrix, max_iterations: int, tolerance: float, damping: float, start: Float64Vector | None = None, level: Int32Vector | None = None, n_jobs: int = 1) -> dict[str, Any]:
     """Belief propagation on chains with skip edges."""
 
+def graph_sweeps(graphs: Graphs, tables: Float64Vector, states: Int32Vector, start: Int32Vector, sweeps: int, seed: int, n_jobs: int) -> Any:
+    """States after sweeps of Gibbs sampling that begin at given ones."""
+
 class Potentials:
     @property
     def n_sequences(self) -> int: ...

@@ -18,7 +18,7 @@ from fieldcraft.models.graph_training import GraphTraining, Method, checked_cliq
 from fieldcraft.models.learner import Learner
 from fieldcraft.models.model import Model
 from fieldcraft.models.parameters import Parameters
-from fieldcraft.models.training_settings import Settings
+from fieldcraft.models.training_settings import Known, Settings
 from fieldcraft.problems import crew
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.clique_graphs import CliqueGraphs
@@ -149,12 +149,13 @@ class GraphCRF(Learner, Model):
         del growing
         if ranks is not None:
             raise InputError("GraphCRF is trained by one process; leave out ranks")
-        if self.warm_start:
-            raise InputError("warm_start is not for graphs yet; leave it False")
         settings = Settings.of(self)
         settings.decoding = "viterbi"
         inference, decoding = self._methods()
-        return GraphTraining(settings, None, cliques=self.cliques, inference=inference, decoding=decoding)
+        known = None
+        if self.warm_start and self.__sklearn_is_fitted__():
+            known = Known(self._parameters, self.classes_.tolist(), {})
+        return GraphTraining(settings, known, cliques=self.cliques, inference=inference, decoding=decoding)
 
     def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Any = None) -> None:
         if voters is not None:

@@ -17,13 +17,20 @@ from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
 from fieldcraft.optimisers import Optimiser
 from fieldcraft.priors import Prior
-from fieldcraft.problems.graph import GraphProblem
+from fieldcraft.problems.graph import GraphDual, GraphProblem
 from fieldcraft.structures.clique_graphs import BoundGraphs, CliqueGraphs, Shape
 from fieldcraft.structures.cliques import Clique, GraphInstance
 
 Floats = NDArray[np.float64]
 Method = tuple[str, Mapping[str, Any]]
 SUMS = {"likelihood", "softmax_margin", "exponential", "marginal_likelihood"}  # objectives that need log Z
+PROBLEMS = {
+    "gradient": GraphProblem,
+    "expectation": GraphProblem,
+    "passes": GraphProblem,
+    "dual": GraphDual,
+}
+BY_PLANES = ("frank_wolfe", "cutting_plane")  # optimisers that need no native dual
 UNSUMMED = ("gibbs", "importance_sampling")  # inferences whose log Z is unknown or random
 
 
@@ -129,14 +136,15 @@ class GraphTraining(Training):
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
     def _problem(self, optimiser: Optimiser, design: Design, prior: Prior, **options: Any) -> Any:
-        if optimiser.needs not in ("gradient", "passes"):
+        refused = optimiser.needs == "dual" and optimiser.name not in BY_PLANES
+        if optimiser.needs not in PROBLEMS or refused:
             raise InputError(
                 f"{optimiser.name} needs a problem that graphs do not have ({optimiser.needs}); use 'lbfgs', "
-                "'owlqn', 'sgd', 'averaged_perceptron' or 'subgradient'"
+                "'owlqn', 'sgd', 'averaged_perceptron', 'subgradient', 'frank_wolfe' or 'cutting_plane'"
             )
         structure = self._graphs(self.names).using(self.n_jobs)
         options = {**optimiser.requests(), **options}
-        return GraphProblem(structure, design, prior, instances=self.instances, **options)
+        return PROBLEMS[optimiser.needs](structure, design, prior, instances=self.instances, **options)
 
     def _held_out(self, dev: tuple[Any, Any]) -> Callable[[Floats], float]:
         """weights -> accuracy on the known labels of held-out graphs."""

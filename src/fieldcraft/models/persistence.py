@@ -183,7 +183,7 @@ def _pack(model: Storable, parameters: Parameters, *, compact: bool) -> tuple[di
     header = {
         **more,
         **parameters.calibration.to_header(),
-        "labels": model.classes_.tolist(),
+        "labels": _stored_labels(model),
         "encoder": {"kind": next(k for k, v in ENCODERS.items() if isinstance(encoder, v)), **settings},
         "index": {"layout": parameters.packed.layout, **parameters.packed.numbers},
         "objective": _objective(model),
@@ -242,6 +242,13 @@ def _active(parameters: Parameters) -> Parameters:
         raise
     except (ValueError, IndexError) as error:
         raise ModelFileError(f"the features of the model are damaged: {error}; load an intact file") from None
+
+
+def _stored_labels(model: Any) -> list[str]:
+    """The labels of the structure, which are ``classes_`` unless a model has several label columns."""
+    own = getattr(model, "_stored_labels", None)
+    labels: list[str] = model.classes_.tolist() if own is None else own()
+    return labels
 
 
 def _voters(model: Any) -> Voters | None:
@@ -338,7 +345,7 @@ def _objective(model: Any) -> dict[str, Any] | None:
     objective = getattr(model, "objective_", None)
     if objective is None:
         return None
-    costs = objective.costs(model.classes_.tolist())
+    costs = objective.costs(_stored_labels(model))
     return {"name": objective.name, **({} if costs is None else {"cost": costs.tolist()})}
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from fieldcraft.errors import InputError
+from fieldcraft.objectives.contrastive_divergence import ContrastiveDivergence
 from fieldcraft.objectives.exponential import Exponential
 from fieldcraft.objectives.likelihood import Likelihood
 from fieldcraft.objectives.margin import Margin, SoftmaxMargin
 from fieldcraft.objectives.marginal_likelihood import MarginalLikelihood
 from fieldcraft.objectives.objective import Objective, PotentialGradient
 from fieldcraft.objectives.perceptron import Perceptron
+from fieldcraft.objectives.piecewise import Piecewise, PiecewisePseudoLikelihood
 from fieldcraft.objectives.pointwise import Pointwise, PointwiseExponential
 from fieldcraft.objectives.pseudo_likelihood import PseudoLikelihood
 from fieldcraft.objectives.viterbi import Viterbi
@@ -32,6 +34,9 @@ OBJECTIVES: dict[str, type[Objective]] = {
         SoftmaxMargin,
         Viterbi,
         MarginalLikelihood,
+        Piecewise,
+        PiecewisePseudoLikelihood,
+        ContrastiveDivergence,
     )
 }
 
@@ -50,12 +55,15 @@ def resolve_objective(given: Any) -> Objective:
 
 __all__ = [
     "OBJECTIVES",
+    "ContrastiveDivergence",
     "Exponential",
     "Likelihood",
     "Margin",
     "MarginalLikelihood",
     "Objective",
     "Perceptron",
+    "Piecewise",
+    "PiecewisePseudoLikelihood",
     "Pointwise",
     "PointwiseExponential",
     "PotentialGradient",

@@ -26,7 +26,11 @@ from fieldcraft.structures.segments import Segments
 from fieldcraft.structures.structure import Structure
 
 Builder = Callable[..., Any]
-COMPOSED: dict[str, Builder] = {"gradient": ComposedProblem, "passes": ComposedProblem}
+COMPOSED: dict[str, Builder] = {
+    "gradient": ComposedProblem,
+    "expectation": ComposedProblem,
+    "passes": ComposedProblem,
+}
 FUSED: dict[type[Structure], Mapping[str, Builder]] = {
     LinearChain: {
         "gradient": ChainProblem,

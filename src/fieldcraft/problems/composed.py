@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fieldcraft import _core
 from fieldcraft.design import Design
 from fieldcraft.errors import InputError, input_error
+from fieldcraft.objectives.log_sums import AllowedSum, LogSum
 from fieldcraft.objectives.objective import Evaluated
 from fieldcraft.potentials import BlockMap, FeatureTable, Parts
 from fieldcraft.priors import Prior
@@ -44,7 +45,7 @@ class Block(NamedTuple):
 
 
 class ComposedProblem(Penalised):
-    """Penalised loss of any structure over a design; offers Gradient and Passes.
+    """Penalised loss of any structure over a design; offers Gradient, Expectation and Passes.
 
     Parameters
     ----------
@@ -62,6 +63,7 @@ class ComposedProblem(Penalised):
         self._blocks = [self._block(a, b) for a, b in _cuts(design.encoded.offsets, most)]
         self._sequences: dict[int, Block] = {}  # blocks of one sequence, made when it is first visited
         self._passes: Any = None
+        self._counts: Floats | None = None  # [F] expected counts in place of partial labels, once expected
 
     def _gold_of(self, design: Design) -> NDArray[Any]:
         structure = self.structure
@@ -116,7 +118,22 @@ class ComposedProblem(Penalised):
         for block, (value, slope) in zip(self._blocks, self._slopes(weights)):
             total += value
             gradient[block.map.features] += slope
+        if self._counts is not None:
+            gradient -= self._counts
+            total -= float(_core.dot(weights, self._counts, self.n_jobs))
         return total
+
+    def expect(self, weights: Floats) -> float:
+        """E-step: expected counts over the labellings that the labels allow take the place of these.
+
+        From here on the loss is Q(w) = log Z - <w, counts>. The number returned, added to Q, equals the
+        marginal likelihood's loss at ``weights`` and is an upper bound on it elsewhere.
+        """
+        counts = np.zeros(self.n_variables)
+        self.objective, self._counts = AllowedSum(), None
+        total = self.loss(weights, counts)
+        self.objective, self._counts = LogSum(), counts
+        return float(_core.dot(weights, counts, self.n_jobs)) - total
 
     def _slopes(self, weights: Floats) -> Iterator[tuple[float, Floats]]:
         if self.n_jobs == 1 or len(self._blocks) == 1:

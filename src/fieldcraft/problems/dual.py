@@ -30,11 +30,12 @@ class ChainDual(NativeChain):
     """The margin (also where no objective is chosen) or the likelihood, with a penalty on every weight."""
 
     by_sequence = True
+    by_planes = False
 
     def __init__(self, structure: Structure, design: Design, prior: Prior, **options: Any) -> None:
-        self.gaussian = _quadratic(prior, len(design.index))
+        self.gaussian = gaussian_of(prior, len(design.index))
         super().__init__(structure, design, prior, **options)
-        self.mean, self.precision, self.constant = _masked(self.gaussian, self.mask, self.n_variables)
+        self.mean, self.precision, self.constant = masked(self.gaussian, self.mask, self.n_variables)
         self.crowd = _crowd(design, self.mask, self._sequence_weights)
         self.n_entries = edge_entries(design)
         self.costs: Floats | None = None  # [S, S] label weights included; None for the likelihood
@@ -67,7 +68,8 @@ def edge_entries(design: Design) -> int:
     return int(np.sum(each[design.encoded.attributes]))
 
 
-def _quadratic(prior: Prior, n: int) -> Pair:
+def gaussian_of(prior: Prior, n: int) -> Pair:
+    """(mean, precision) of a prior that has nothing else; InputError for others."""
     parts = prior.quadratic_part(n)
     if parts is None or np.any(parts[1] <= 0) or prior.l1_part(n) is not None:
         raise InputError(
@@ -77,7 +79,7 @@ def _quadratic(prior: Prior, n: int) -> Pair:
     return parts
 
 
-def _masked(gaussian: Pair, mask: NDArray[np.bool_] | None, n: int) -> tuple[Floats, Floats, float]:
+def masked(gaussian: Pair, mask: NDArray[np.bool_] | None, n: int) -> tuple[Floats, Floats, float]:
     """Mean and precision [F], infinitely precise at 0 where masked, and the penalty that this leaves out.
 
     Without a mask they are views, which take no memory where one number serves all weights.

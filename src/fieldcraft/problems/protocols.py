@@ -98,6 +98,7 @@ class Dual(Gradient, Protocol):
     sizes : (tokens, sequences, states)
     crowd : features that fire at a token, on average, times its weight
     n_entries : occurrences of features of label pairs that look at the input
+    by_planes : sequences are asked for planes (``plane``, ``plane_sizes``); the core has no dual of them
     """
 
     mean: Floats
@@ -109,6 +110,13 @@ class Dual(Gradient, Protocol):
     costs: Floats | None
     sizes: tuple[int, int, int]
     n_sequences: int
+    by_planes: bool
+
+    def plane(self, i: int, weights: Floats) -> tuple[NDArray[np.int64], Floats, float]:
+        """Weights, slopes and level of a plane below the loss of sequence i that touches it at ``weights``."""
+
+    def plane_sizes(self) -> NDArray[np.int64]:
+        """[N] how many weights the planes of each sequence touch."""
 
     def loss(self, weights: Floats, gradient: Floats) -> float:
         """The loss without penalty, with a subgradient."""

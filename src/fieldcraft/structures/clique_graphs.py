@@ -23,6 +23,7 @@ from fieldcraft.potentials import Parts
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.cliques import Clique, GraphInstance
 from fieldcraft.structures.graph import FactorGraph
+from fieldcraft.structures.graphs import gibbs
 from fieldcraft.structures.graphs.batch import GraphBatch
 from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
 
@@ -238,7 +239,7 @@ class BoundGraphs(CliqueGraphs):
     def score(self, potentials: Any, states: Ints) -> Floats:
         total = by_sequence(potentials["node"][np.arange(len(states)), states], self.offsets)
         for name in self.shapes:
-            cells = self._cells(name, states)
+            cells = self.piece_cells(name, states)
             rows = potentials[name][np.arange(len(cells)), cells]
             total = total + by_sequence(rows, self._rows[name])
         return total
@@ -247,27 +248,35 @@ class BoundGraphs(CliqueGraphs):
         del offsets
         arrays = {"node": np.eye(self.n_states)[states]}
         for name, shape in self.shapes.items():
-            cells = self._cells(name, states)
+            cells = self.piece_cells(name, states)
             arrays[name] = np.zeros((len(cells), int(np.prod(shape))))
             arrays[name][np.arange(len(cells)), cells] = 1.0
         return Parts(arrays, self.offsets)
 
-    def _cells(self, name: str, states: NDArray[Any]) -> NDArray[np.int64]:
+    def piece_cells(self, name: str, states: NDArray[Any]) -> NDArray[np.int64]:
         """[factors] the cell of each table that the states of its variables name."""
         cell = np.zeros(len(self._scope[name]), np.int64)
         for k, size in enumerate(self.shapes[name]):
             cell = cell * size + states[self._scope[name][:, k]]
         return cell
 
+    def pieces(self) -> tuple[str, ...]:
+        """Names of the parts whose rows are factors with weights."""
+        return tuple(self.shapes)
+
+    def swept(self, potentials: Parts, states: Ints, sweeps: int, seed: int) -> Ints:
+        """[variables] states after sweeps of Gibbs sampling that begin at these."""
+        return gibbs.swept(self._batch(potentials), states, sweeps, seed, self.n_jobs)
+
     def gold_classes(self, name: str, states: NDArray[Any]) -> NDArray[np.int64]:
         """[factors] the class of each factor of a template under these states."""
-        found: NDArray[np.int64] = self.classes[name][self._cells(name, states)].astype(np.int64)
+        found: NDArray[np.int64] = self.classes[name][self.piece_cells(name, states)].astype(np.int64)
         return found
 
     def neighbour_scores(self, potentials: Any, states: Ints) -> Floats:
         """[variables, Y] the score of each state of a variable while all others have theirs."""
         scores = np.array(np.broadcast_to(potentials["node"], (len(states), self.n_states)))
-        for name, variables, cells in self._turns(states):
+        for name, variables, cells in self.turns(states):
             rows = potentials[name][np.arange(len(cells))[:, None], cells]
             np.add.at(scores, (variables[:, None], np.arange(cells.shape[1])), rows)
         return scores
@@ -278,15 +287,15 @@ class BoundGraphs(CliqueGraphs):
         arrays = {"node": rows}
         for name, shape in self.shapes.items():
             arrays[name] = np.zeros((len(self._scope[name]), int(np.prod(shape))))
-        for name, variables, cells in self._turns(states):
+        for name, variables, cells in self.turns(states):
             at = np.arange(len(cells))[:, None], cells
             np.add.at(arrays[name], at, rows[variables, : cells.shape[1]])
         return Parts(arrays, self.offsets)
 
-    def _turns(self, states: Ints) -> Any:
+    def turns(self, states: Ints) -> Any:
         """For each template and slot: the variables there, and cells [factors, states] as that one varies."""
         for name, shape in self.shapes.items():
-            cells = self._cells(name, states)
+            cells = self.piece_cells(name, states)
             for k, size in enumerate(shape):
                 stride = int(np.prod(shape[k + 1 :]))
                 variables = self._scope[name][:, k]

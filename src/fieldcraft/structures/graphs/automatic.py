@@ -68,7 +68,7 @@ def infer(
             one._replace(why=f"the junction tree exceeds memory; {one.why}{_ending(one)}") for one in found
         ]
 
-    return _split(batch, limit, n_jobs, exact, inexact)
+    return split(batch, limit, n_jobs, exact, inexact)
 
 
 def _ending(one: Inference) -> str:
@@ -111,7 +111,7 @@ def decode(batch: GraphBatch, *, n_jobs: int, memory: Any = "1GiB") -> list[Deco
     def inexact(part: GraphBatch) -> list[Decoding]:
         return [_decode_wide(part.part([i]), n_jobs) for i in range(len(part))]
 
-    return _split(batch, limit, n_jobs, exact, inexact)
+    return split(batch, limit, n_jobs, exact, inexact)
 
 
 def _decode_wide(batch: GraphBatch, n_jobs: int) -> Decoding:
@@ -138,7 +138,7 @@ def _decode_wide(batch: GraphBatch, n_jobs: int) -> Decoding:
     return found._replace(why=f"the junction tree exceeds memory; {reason}")
 
 
-def _split(
+def split(
     batch: GraphBatch,
     limit: float,
     n_jobs: int,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 HERE = "fieldcraft.structures.graphs."
 INFERENCES = {  # name: module and function
     "auto": "automatic.infer",
+    "quick": "quick.infer",
     "brute_force": "brute_force.infer",
     "forest": "junction_tree.infer_forest",
     "junction_tree": "junction_tree.infer",
@@ -32,6 +33,7 @@ INFERENCES = {  # name: module and function
 }
 DECODINGS = {
     "auto": "automatic.decode",
+    "quick": "quick.decode",
     "brute_force": "brute_force.decode",
     "forest": "junction_tree.decode_forest",
     "junction_tree": "junction_tree.decode",

@@ -1,0 +1,459 @@
+#include "factorial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "canary.hpp"
+
+namespace fieldcraft {
+namespace {
+
+constexpr double kForbidden = -std::numeric_limits<double>::infinity();
+constexpr double kTame = 300;  // scores that differ by less are added up as they are, without logarithms
+
+// Sums and products of probabilities; rows are scaled to a sum of 1.
+struct Linear {
+  static constexpr double zero = 0, one = 1;
+  static double plus(double a, double b) { return a + b; }
+  static double times(double a, double b) { return a * b; }
+  static double from_score(double x) { return std::exp(x); }
+  static double probability(double x) { return x; }
+  static double scaled(double x, double log_sum) { return x * std::exp(-log_sum); }
+};
+
+// The same in logarithms, for scores of any size.
+struct Logarithmic {
+  static constexpr double zero = kForbidden, one = 0;
+  static double plus(double a, double b) {
+    const double high = a > b ? a : b, low = a > b ? b : a;
+    return low == kForbidden ? high : high + std::log1p(std::exp(low - high));
+  }
+  static double times(double a, double b) { return a == kForbidden || b == kForbidden ? kForbidden : a + b; }
+  static double from_score(double x) { return x; }
+  static double probability(double x) { return std::exp(x); }
+  static double scaled(double x, double log_sum) { return x - log_sum; }
+};
+
+double log_of_sum(Linear, const double* x, int64_t n) {
+  double total = 0;
+  for (int64_t i = 0; i < n; ++i) total += x[i];
+  return std::log(total);
+}
+
+double log_of_sum(Logarithmic, const double* x, int64_t n) {
+  const double high = *std::max_element(x, x + n);
+  if (high == kForbidden) return high;
+  double total = 0;
+  for (int64_t i = 0; i < n; ++i) total += std::exp(x[i] - high);
+  return high + std::log(total);
+}
+
+// Largest number; its difference to the smallest that is not forbidden is added to `range`.
+double highest(const double* x, int64_t n, double& range) {
+  double high = kForbidden, low = -kForbidden;
+  for (int64_t i = 0; i < n; ++i) {
+    high = std::max(high, x[i]);
+    if (x[i] != kForbidden) low = std::min(low, x[i]);
+  }
+  if (high != kForbidden) range += high - low;
+  return high;
+}
+
+}  // namespace
+
+int64_t FactorialTables::n_states() const {
+  int64_t n = 1;
+  for (const int size : card) n *= size;
+  return n;
+}
+
+int64_t FactorialTables::edge_cells() const {
+  int64_t n = 0;
+  for (const int size : card) n += static_cast<int64_t>(size) * size;
+  return n;
+}
+
+int64_t FactorialTables::step_cells() const {
+  int64_t n = 0;
+  for (const auto& [c, d] : steps) n += static_cast<int64_t>(card[c]) * card[c] * card[d];
+  return n;
+}
+
+int64_t FactorialTables::cells(const std::vector<int>& card,
+                               const std::vector<std::pair<int, int>>& columns) {
+  int64_t n = 0;
+  for (const auto& [c, d] : columns) n += static_cast<int64_t>(card[c]) * card[d];
+  return n;
+}
+
+Factorial::Factorial(const FactorialTables& tables)
+    : tables_(tables), S_(tables.n_states()), C_(static_cast<int>(tables.card.size())) {
+  stride_.assign(C_, 1), edge_.resize(C_);
+  for (int c = C_ - 2; c >= 0; --c) stride_[c] = stride_[c + 1] * tables.card[c + 1];
+  unit_.assign(S_, 0.0), cross_.resize(C_);
+  const auto spread = [&](int c, int d, const double* table, std::vector<double>& out) {
+    highest(table, static_cast<int64_t>(tables.card[c]) * tables.card[d], range_);
+    for (int64_t s = 0; s < S_; ++s) {
+      const int64_t y = s / stride_[c] % tables.card[c], z = s / stride_[d] % tables.card[d];
+      out[s] += table[y * tables.card[d] + z];
+    }
+  };
+  const double* at = tables.pair;
+  for (const auto& [c, d] : tables.pairs) {
+    spread(c, d, at, unit_);
+    at += static_cast<int64_t>(tables.card[c]) * tables.card[d];
+  }
+  at = tables.cross;
+  for (const auto& [c, d] : tables.crosses) {
+    if (cross_[d].empty()) cross_[d].assign(S_, 0.0);
+    spread(c, d, at, cross_[d]);
+    at += static_cast<int64_t>(tables.card[c]) * tables.card[d];
+  }
+  at = tables.edge;
+  for (int c = 0; c < C_; ++c) {
+    const int64_t n = static_cast<int64_t>(tables.card[c]) * tables.card[c];
+    edge_[c].assign(at, at + n);
+    at += n;
+  }
+  at = tables.step;
+  for (const auto& [c, d] : tables.steps) {
+    const int64_t n = static_cast<int64_t>(tables.card[c]) * tables.card[c], m = tables.card[d];
+    if (static_cast<int64_t>(edge_[c].size()) == n && stride_[c] > 1) {
+      const std::vector<double> once = edge_[c];
+      for (int64_t b = 1; b < stride_[c]; ++b) edge_[c].insert(edge_[c].end(), once.begin(), once.end());
+    }
+    for (int64_t b = 0; b < stride_[c]; ++b)
+      for (int64_t i = 0; i < n; ++i) edge_[c][b * n + i] += at[i * m + b / stride_[d] % m];
+    at += n * m;
+  }
+  for (const auto& matrices : edge_) highest(matrices.data(), static_cast<int64_t>(matrices.size()), range_);
+}
+
+bool Factorial::is_tame(const double* node, int64_t T) const {
+  for (int64_t t = 0; t < T; ++t) {
+    double range = range_;
+    for (int c = 0; c < C_; ++c) highest(node + (t * C_ + c) * tables_.width, tables_.card[c], range);
+    if (!(range < kTame)) return false;
+  }
+  return true;
+}
+
+// The recursions of one sequence.
+template <class Algebra>
+class FactorialPass {
+ public:
+  FactorialPass(const Factorial& of, const double* node, int64_t T)
+      : of_(of), node_(node), T_(T), S_(of.S_), C_(of.C_) {
+    alpha_.resize(T * S_), psi_.resize(T * S_), log_sum_.resize(T), stage_.resize(2 * C_ * S_);
+    int most = 1;
+    for (const int size : of.tables_.card) most = std::max(most, size);
+    row_.resize(most), other_.resize(most);
+    prepare();
+  }
+
+  double forward() {
+    for (int64_t t = 0; t < T_; ++t) {
+      double* x = alpha_.data() + t * S_;
+      const double* psi = psi_.data() + t * S_;
+      total_ += fill(t);
+      if (t == 0) {
+        std::copy(psi, psi + S_, x);
+      } else {
+        const double* moved = advance(alpha_.data() + (t - 1) * S_);
+        for (int64_t s = 0; s < S_; ++s) x[s] = Algebra::times(moved[s], psi[s]);
+      }
+      x[0] = CANARY(FACTORIAL_FORWARD, x[0]);
+      log_sum_[t] = log_of_sum(Algebra{}, x, S_);
+      total_ += log_sum_[t];
+      if (!(log_sum_[t] > kForbidden)) return kForbidden;
+      for (int64_t s = 0; s < S_; ++s) x[s] = Algebra::scaled(x[s], log_sum_[t]);
+    }
+    return total_;
+  }
+
+  void backward(const FactorialMarginals& out) {
+    std::vector<double> beta(S_, Algebra::one), gamma(S_), together(S_, 0.0);
+    products_.resize(C_), crossed_.assign(C_ * S_, 0.0);
+    for (int c = 0; c < C_; ++c) products_[c].assign(edge_[c].size(), 0.0);
+    for (int64_t t = T_ - 1; t >= 0; --t) {
+      const double* x = alpha_.data() + t * S_;
+      for (int64_t s = 0; s < S_; ++s) gamma[s] = Algebra::probability(Algebra::times(x[s], beta[s]));
+      by_column(gamma.data(), out.node + t * C_ * of_.tables_.width);
+      for (int64_t s = 0; s < S_; ++s) together[s] += gamma[s];
+      if (t == 0) break;
+      const double* psi = psi_.data() + t * S_;
+      for (int64_t s = 0; s < S_; ++s)
+        beta[s] = Algebra::scaled(Algebra::times(psi[s], beta[s]), log_sum_[t]);
+      advance(alpha_.data() + (t - 1) * S_);
+      retreat(beta.data(), out.edge != nullptr);
+    }
+    if (out.edge == nullptr) return;
+    finish_edges(out.edge, out.step);
+    project(of_.tables_.pairs, [&](int) { return together.data(); }, out.pair);
+    project(of_.tables_.crosses, [&](int d) { return crossed_.data() + d * S_; }, out.cross);
+  }
+
+ private:
+  int size(int c) const { return of_.tables_.card[c]; }
+  // From one matrix to the next; 0 if there is one for all.
+  static int64_t between(const std::vector<double>& matrices, int n) {
+    const int64_t cells = static_cast<int64_t>(n) * n;
+    return static_cast<int64_t>(matrices.size()) == cells ? 0 : cells;
+  }
+  double* input(int c) { return stage_.data() + 2 * c * S_; }  // of the step of column c
+  double* output(int c) { return stage_.data() + (2 * c + 1) * S_; }
+
+  // Tables as factors, less their largest scores, which are counted apart.
+  void prepare() {
+    double unused = 0;
+    edge_.resize(C_), turned_.resize(C_), unit_.resize(S_), cross_.resize(C_);
+    const double together = highest(of_.unit_.data(), S_, unused);
+    total_ = T_ * together;
+    for (int64_t s = 0; s < S_; ++s) unit_[s] = Algebra::from_score(of_.unit_[s] - together);
+    for (int c = 0; c < C_; ++c) {
+      const int n = size(c);
+      const std::vector<double>& scores = of_.edge_[c];
+      const double high = highest(scores.data(), static_cast<int64_t>(scores.size()), unused);
+      total_ += (T_ - 1) * high;
+      edge_[c].resize(scores.size()), turned_[c].resize(scores.size());
+      for (size_t at = 0; at < scores.size(); at += static_cast<size_t>(n) * n)
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < n; ++j)
+            edge_[c][at + i * n + j] = turned_[c][at + j * n + i] =
+                Algebra::from_score(scores[at + i * n + j] - high);
+      if (of_.cross_[c].empty()) continue;
+      const double most = highest(of_.cross_[c].data(), S_, unused);
+      total_ += (T_ - 1) * most;
+      for (int64_t s = 0; s < S_; ++s) cross_[c].push_back(Algebra::from_score(of_.cross_[c][s] - most));
+    }
+  }
+
+  // psi_t: the factors of a position's states; returns what was taken from the scores.
+  double fill(int64_t t) {
+    double* psi = psi_.data() + t * S_;
+    double taken = 0, unused = 0;
+    std::copy(unit_.begin(), unit_.end(), psi);
+    for (int c = 0; c < C_; ++c) {
+      const double* scores = node_ + (t * C_ + c) * of_.tables_.width;
+      const int n = size(c);
+      const int64_t inner = of_.stride_[c], outer = S_ / (inner * n);
+      const double high = highest(scores, n, unused);
+      if (high == kForbidden) {
+        std::fill(psi, psi + S_, Algebra::zero);
+        return 0;
+      }
+      taken += high;
+      for (int y = 0; y < n; ++y) row_[y] = Algebra::from_score(scores[y] - high);
+      for (int64_t a = 0; a < outer; ++a)
+        for (int y = 0; y < n; ++y)
+          for (int64_t b = 0; b < inner; ++b) {
+            double& factor = psi[(a * n + y) * inner + b];
+            factor = Algebra::times(factor, row_[y]);
+          }
+    }
+    return taken;
+  }
+
+  // x times a matrix [n, n] along column c, or times one of several, by the labels of later columns.
+  void step(const double* x, const std::vector<double>& matrices, int c, double* out) {
+    const int n = size(c);
+    const int64_t inner = of_.stride_[c], outer = S_ / (inner * n), apart = between(matrices, n);
+    const double* const matrix = matrices.data();
+    if (inner >= n && apart == 0) {  // whole stretches of states move alike
+      std::fill(out, out + S_, Algebra::zero);
+      for (int64_t a = 0; a < outer; ++a)
+        for (int y = 0; y < n; ++y)
+          for (int z = 0; z < n; ++z) {
+            const double factor = matrix[y * n + z];
+            const double* from = x + (a * n + y) * inner;
+            double* to = out + (a * n + z) * inner;
+            for (int64_t b = 0; b < inner; ++b) to[b] = Algebra::plus(to[b], Algebra::times(from[b], factor));
+          }
+      return;
+    }
+    double* const row = row_.data();
+    for (int64_t a = 0; a < outer; ++a)
+      for (int64_t b = 0; b < inner; ++b) {
+        std::fill(row, row + n, Algebra::zero);
+        for (int y = 0; y < n; ++y) {
+          const double from = x[(a * n + y) * inner + b];
+          if (from == Algebra::zero) continue;
+          const double* factors = matrix + b * apart + y * n;
+          for (int z = 0; z < n; ++z) row[z] = Algebra::plus(row[z], Algebra::times(from, factors[z]));
+        }
+        for (int z = 0; z < n; ++z) out[(a * n + z) * inner + b] = row[z];
+      }
+  }
+
+  // One position further; what goes in and out of each column's step stays in stage_.
+  const double* advance(const double* from) {
+    for (int c = C_ - 1; c >= 0; --c) {
+      double *x = input(c), *out = output(c);
+      std::copy(from, from + S_, x);
+      step(x, edge_[c], c, out);
+      if (!cross_[c].empty())
+        for (int64_t s = 0; s < S_; ++s) out[s] = Algebra::times(out[s], cross_[c][s]);
+      from = out;
+    }
+    return from;
+  }
+
+  // The adjoint of advance, in place; adds up the products that edges and crosses take part in.
+  void retreat(double* g, bool counted) {
+    std::vector<double>& next = next_;
+    next.resize(S_);
+    for (int c = 0; c < C_; ++c) {
+      if (!cross_[c].empty()) {
+        const double* out = output(c);
+        for (int64_t s = 0; s < S_; ++s)
+          crossed_[c * S_ + s] += Algebra::probability(Algebra::times(out[s], g[s]));
+        for (int64_t s = 0; s < S_; ++s) g[s] = Algebra::times(g[s], cross_[c][s]);
+      }
+      if (counted) add_products(input(c), g, c);
+      step(g, turned_[c], c, next.data());
+      std::copy(next.begin(), next.end(), g);
+    }
+  }
+
+  // products_c[y, z] += sum over the other columns of x[.. y ..] g[.. z ..]; in logarithms with the edge.
+  void add_products(const double* x, const double* g, int c) {
+    const int n = size(c);
+    const int64_t inner = of_.stride_[c], outer = S_ / (inner * n);
+    const int64_t apart = between(edge_[c], n);
+    for (int64_t a = 0; a < outer; ++a)
+      for (int64_t b = 0; b < inner; ++b) {
+        for (int z = 0; z < n; ++z) other_[z] = g[(a * n + z) * inner + b];
+        for (int y = 0; y < n; ++y) {
+          const double from = x[(a * n + y) * inner + b];
+          if (from == Algebra::zero) continue;
+          double* const to = products_[c].data() + b * apart + y * n;
+          if constexpr (std::is_same_v<Algebra, Linear>) {
+            for (int z = 0; z < n; ++z) to[z] += from * other_[z];
+          } else {
+            for (int z = 0; z < n; ++z)
+              to[z] +=
+                  std::exp(Algebra::times(Algebra::times(from, edge_[c][b * apart + y * n + z]), other_[z]));
+          }
+        }
+      }
+  }
+
+  // Products -> probabilities of steps, added up in the tables of edges and of steps.
+  void finish_edges(double* out, double* steps) {
+    for (int c = 0; c < C_; ++c) {
+      const int64_t n = static_cast<int64_t>(size(c)) * size(c);
+      if constexpr (std::is_same_v<Algebra, Linear>)
+        for (size_t i = 0; i < products_[c].size(); ++i) products_[c][i] *= edge_[c][i];
+      products_[c][0] = CANARY(FACTORIAL_EDGE, products_[c][0]);
+      std::fill(out, out + n, 0.0);
+      for (size_t i = 0; i < products_[c].size(); ++i) out[i % n] += products_[c][i];
+      out += n;
+    }
+    for (const auto& [c, d] : of_.tables_.steps) {
+      const int64_t n = static_cast<int64_t>(size(c)) * size(c), m = size(d);
+      std::fill(steps, steps + n * m, 0.0);
+      for (size_t i = 0; i < products_[c].size(); ++i)
+        steps[i % n * m + i / n / of_.stride_[d] % m] += products_[c][i];
+      steps += n * m;
+    }
+  }
+
+  // Marginals of states -> of each column's labels.
+  void by_column(const double* gamma, double* out) const {
+    for (int c = 0; c < C_; ++c, out += of_.tables_.width) {
+      const int n = size(c);
+      const int64_t inner = of_.stride_[c], outer = S_ / (inner * n);
+      std::fill(out, out + of_.tables_.width, 0.0);
+      for (int64_t a = 0; a < outer; ++a)
+        for (int y = 0; y < n; ++y)
+          for (int64_t b = 0; b < inner; ++b) out[y] += gamma[(a * n + y) * inner + b];
+      out[0] = CANARY(FACTORIAL_BACKWARD, out[0]);
+    }
+  }
+
+  // Sums over states -> tables of two columns, end to end.
+  template <class Rows>
+  void project(const std::vector<std::pair<int, int>>& columns, const Rows& rows, double* out) const {
+    for (const auto& [c, d] : columns) {
+      const int n = size(c), m = size(d);
+      const double* p = rows(d);
+      std::fill(out, out + n * m, 0.0);
+      for (int64_t s = 0; s < S_; ++s) out[s / of_.stride_[c] % n * m + s / of_.stride_[d] % m] += p[s];
+      out += n * m;
+    }
+  }
+
+  const Factorial& of_;
+  const double* node_;
+  int64_t T_, S_;
+  int C_;
+  double total_ = 0;
+  std::vector<double> alpha_, psi_, log_sum_, stage_, row_, other_, next_;
+  std::vector<double> unit_, crossed_;
+  std::vector<std::vector<double>> edge_, turned_, cross_, products_;
+};
+
+double Factorial::log_partition(const double* node, int64_t T) const {
+  if (T == 0) return 0;
+  return is_tame(node, T) ? FactorialPass<Linear>(*this, node, T).forward()
+                          : FactorialPass<Logarithmic>(*this, node, T).forward();
+}
+
+template <class Algebra>
+static double both(FactorialPass<Algebra> pass, const FactorialMarginals& out) {
+  const double log_z = pass.forward();
+  if (log_z > kForbidden) pass.backward(out);
+  return log_z;
+}
+
+double Factorial::marginals(const double* node, int64_t T, const FactorialMarginals& out) const {
+  if (T == 0) return 0;
+  return is_tame(node, T) ? both(FactorialPass<Linear>(*this, node, T), out)
+                          : both(FactorialPass<Logarithmic>(*this, node, T), out);
+}
+
+double Factorial::best(const double* node, int64_t T, int32_t* labels) const {
+  if (T == 0) return 0;
+  std::vector<double> x(S_), out(S_);
+  std::vector<int32_t> from(T * C_ * S_);  // [T, C, S] the label of a column before its step
+  for (int64_t t = 0; t < T; ++t) {
+    for (int c = C_ - 1; t > 0 && c >= 0; --c) {
+      const int n = tables_.card[c];
+      const bool apart = edge_[c].size() > static_cast<size_t>(n) * n;
+      int32_t* previous = from.data() + (t * C_ + c) * S_;
+      for (int64_t s = 0; s < S_; ++s) {
+        const int64_t z = s / stride_[c] % n, base = s - z * stride_[c];
+        const double* edge = edge_[c].data() + (apart ? s % stride_[c] * n * n : 0);
+        double high = kForbidden;
+        int32_t chosen = 0;
+        for (int y = 0; y < n; ++y) {
+          const double score = x[base + y * stride_[c]] + edge[y * n + z];
+          if (score > high) high = score, chosen = y;
+        }
+        out[s] = high + (cross_[c].empty() ? 0.0 : cross_[c][s]);
+        previous[s] = chosen;
+      }
+      x.swap(out);
+    }
+    for (int64_t s = 0; s < S_; ++s) {
+      double score = t == 0 ? unit_[s] : x[s] + unit_[s];
+      for (int c = 0; c < C_; ++c)
+        score += node[(t * C_ + c) * tables_.width + s / stride_[c] % tables_.card[c]];
+      x[s] = score;
+    }
+    x[0] = CANARY(FACTORIAL_BEST, x[0]);
+  }
+  int64_t s = std::max_element(x.begin(), x.end()) - x.begin();
+  const double value = x[s];
+  for (int64_t t = T - 1; t >= 0; --t) {
+    for (int c = 0; c < C_; ++c) labels[t * C_ + c] = static_cast<int32_t>(s / stride_[c] % tables_.card[c]);
+    for (int c = 0; t > 0 && c < C_; ++c) {
+      const int32_t y = from[(t * C_ + c) * S_ + s];
+      s += (y - s / stride_[c] % tables_.card[c]) * stride_[c];
+    }
+  }
+  return value;
+}
+
+}  // namespace fieldcraft
