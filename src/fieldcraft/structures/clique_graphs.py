@@ -23,7 +23,7 @@ from fieldcraft.potentials import Parts
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.cliques import Clique, GraphInstance
 from fieldcraft.structures.graph import FactorGraph
-from fieldcraft.structures.graphs import gibbs
+from fieldcraft.structures.graphs import gibbs, linear_programme
 from fieldcraft.structures.graphs.batch import GraphBatch
 from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
 
@@ -207,18 +207,27 @@ class BoundGraphs(CliqueGraphs):
     def infer(self, potentials: Any) -> Inference:
         answers = self.inferences(potentials)
         flat = np.concatenate([np.zeros(0), *(f.reshape(-1) for one in answers for f in one.factors)])
-        arrays = {}
-        for name in self.parts:
-            at = self._at[name]
-            arrays[name] = np.where(at >= 0, flat[np.maximum(at, 0)] if len(flat) else 0.0, 0.0)
         log_z = np.array([float(one.log_partition) for one in answers])
         return Inference(
             log_z,
-            Parts(arrays, self.offsets),
+            self._parts_of(flat),
             bound="exact" if all(one.exact for one in answers) else "estimate",
             converged=all(one.converged for one in answers),
             method=self.inference[0],
         )
+
+    def relaxation(self, potentials: Parts) -> tuple[Floats, Parts]:
+        """[N] an upper bound on the best score by the linear relaxation, and its (sub)gradient."""
+        bounds, flat = linear_programme.relaxed(self._batch(potentials))
+        return bounds, self._parts_of(flat)
+
+    def _parts_of(self, flat: Floats) -> Parts:
+        """Numbers of all tables, end to end, by part; 0 for what no table has."""
+        arrays = {}
+        for name in self.parts:
+            at = self._at[name]
+            arrays[name] = np.where(at >= 0, flat[np.maximum(at, 0)] if len(flat) else 0.0, 0.0)
+        return Parts(arrays, self.offsets)
 
     def log_partition(self, potentials: Any) -> Floats:
         return self.infer(potentials).log_partition
