@@ -58,6 +58,9 @@ class CliqueGraphs(Structure):
         self.inference, self.decoding = inference, decoding
         self.parts = ("node", *(clique.name for clique in self.cliques))  # type: ignore[misc]
         self.classes = {clique.name: clique.classes(self.shapes[clique.name]) for clique in self.cliques}
+        self.untied = {  # templates whose cells are their classes
+            name for name, table in self.classes.items() if np.array_equal(table, np.arange(len(table)))
+        }
 
     @property
     def is_plain(self) -> bool:
@@ -151,6 +154,9 @@ class BoundGraphs(CliqueGraphs):
         arrays: dict[str, Floats] = {"node": np.where(self._impossible, -np.inf, 0.0)}
         for name, table in self.classes.items():
             rows = np.broadcast_to(classes[name], (len(self._scope[name]), classes[name].shape[-1]))
+            if name in self.untied:
+                arrays[name] = rows
+                continue
             padded = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
             arrays[name] = padded[:, table]  # class -1 is the last column
         return Parts(arrays, self.offsets)
@@ -158,8 +164,11 @@ class BoundGraphs(CliqueGraphs):
     def collapse(self, gradient: Parts) -> Parts:
         arrays = {}
         for name, table in self.classes.items():
+            if name in self.untied:
+                arrays[name] = gradient[name]
+                continue
             n = int(table.max(initial=-1)) + 1
-            arrays[name] = gradient[name] @ np.eye(n + 1)[table][:, :n]
+            arrays[name] = np.stack([gradient[name][:, table == c].sum(axis=1) for c in range(n)], axis=-1)
         return Parts(arrays, gradient.offsets)
 
     def row_offsets(self, parts: Parts, name: str) -> NDArray[np.int64]:
