@@ -5,6 +5,10 @@
 FOLDER holds multilabel/: emotions, scene and yeast as ARFF files with their usual split. Features are
 standardised by the training rows. The variance of the Gaussian prior is chosen for each model by the exact
 matches on a quarter of the training rows, drawn with seed 0, that the models of that choice do not see.
+
+Emotions and scene have 6 labels and are trained by likelihood. Yeast has 14, all of them linked: a row's
+junction tree has tables of 16,384 entries, so that the likelihood is slow; its pairs are trained by
+pseudo-likelihood, and predictions are exact. Without pairs both objectives are the same.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from numpy.typing import NDArray
 import fieldcraft as fc
 
 SETS = {"emotions": 6, "scene": 6, "yeast": 14}  # labels, the last columns
+OBJECTIVES = {"emotions": "likelihood", "scene": "likelihood", "yeast": "pseudo_likelihood"}
 VARIANCES = (0.01, 0.03, 0.1, 0.3)
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,14 +59,16 @@ def standardised(train: Floats, test: Floats) -> tuple[Floats, Floats]:
     return (train - mean) / spread, (test - mean) / spread
 
 
-def measured(pairs: str, train: tuple[Floats, Ints], test: tuple[Floats, Ints]) -> Result:
+def measured(
+    pairs: str, train: tuple[Floats, Ints], test: tuple[Floats, Ints], objective: str = "likelihood"
+) -> Result:
     """Choose the variance on held-out training rows, train on all of them, count on the test rows."""
     begun = time.process_time()
     order = np.random.default_rng(0).permutation(len(train[0]))
     held, seen = order[: len(order) // 4], order[len(order) // 4 :]
 
     def fitted(variance: float, chosen: NDArray[np.int64]) -> fc.MultiLabelCRF:
-        model = fc.MultiLabelCRF(pairs, prior=fc.Gaussian(variance=variance))
+        model = fc.MultiLabelCRF(pairs, prior=fc.Gaussian(variance=variance), objective=objective)
         return model.fit(train[0][chosen], train[1][chosen])
 
     scores = [fitted(variance, seen).score(train[0][held], train[1][held]) for variance in VARIANCES]
@@ -73,15 +80,15 @@ def measured(pairs: str, train: tuple[Floats, Ints], test: tuple[Floats, Ints]) 
 
 
 def main(folder: Path, names: list[str]) -> None:
-    print("| set | rows | model | variance | exact match | labels right | CPU seconds |")
-    print("|---|---|---|---|---|---|---|")
+    print("| set | rows | model | objective | variance | exact match | labels right | CPU seconds |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     for name in names:
         X, Y = rows(folder / "multilabel" / f"{name}-train.arff", SETS[name])
         X_test, Y_test = rows(folder / "multilabel" / f"{name}-test.arff", SETS[name])
         X, X_test = standardised(X, X_test)
         for pairs, called in (("none", "independent"), ("all", "all pairs")):
-            found = measured(pairs, (X, Y), (X_test, Y_test))
-            cells = [name, f"{len(X):,} + {len(X_test):,}", called, f"{found.variance:g}"]
+            found = measured(pairs, (X, Y), (X_test, Y_test), OBJECTIVES[name])
+            cells = [name, f"{len(X):,} + {len(X_test):,}", called, OBJECTIVES[name], f"{found.variance:g}"]
             cells += [f"{100 * found.exact:.1f}", f"{100 * found.labels:.1f}", f"{found.seconds:.0f}"]
             print("| " + " | ".join(cells) + " |", flush=True)
 

@@ -40,6 +40,7 @@ _NAMES = {
     "fieldcraft.models.text": "TextSpan",
     "fieldcraft.features.gazetteers": "Gazetteer",
     "fieldcraft.features.templates": "Templates",
+    "fieldcraft.features.relations": "links pairs",
     "fieldcraft.priors": "Gaussian BlockGaussian Laplacian ElasticNet Hyperbolic Inequality",
     "fieldcraft.optimisers": (
         "EM LBFGS OWLQN BoundedLBFGS ConjugateGradient GIS IIS AROW Adagrad AveragedPerceptron "
@@ -108,6 +109,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.evaluation import metrics as metrics
     from fieldcraft.evaluation.significance import Comparison as Comparison, compare as compare
     from fieldcraft.features.gazetteers import Gazetteer as Gazetteer
+    from fieldcraft.features.relations import links as links, pairs as pairs
     from fieldcraft.features.templates import Templates as Templates
     from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
     from fieldcraft.models.calibration import calibrate as calibrate

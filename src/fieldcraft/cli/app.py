@@ -22,7 +22,9 @@ from fieldcraft.cli import (
     explain,
     graph_decode,
     graph_infer,
+    graph_predict,
     graph_show,
+    graph_train,
     inspect,
     plot,
     pool_combine,
@@ -51,6 +53,8 @@ COMMANDS: dict[str, Any] = {  # two words: a command of a group
     "graph infer": graph_infer.infer,
     "graph decode": graph_decode.decode,
     "graph show": graph_show.show,
+    "graph train": graph_train.train,
+    "graph predict": graph_predict.predict,
     "tag": tag.tag,
     "evaluate": evaluate.evaluate,
     "score": score.score,
@@ -63,7 +67,7 @@ COMMANDS: dict[str, Any] = {  # two words: a command of a group
 }
 GROUPS = {
     "pool": "Pool the opinions of several models: train experts, combine, weigh, diagnose.",
-    "graph": "Factor graphs in UAI files: probabilities, best assignments, pictures.",
+    "graph": "Factor graphs in UAI files: infer, decode, show. Models of linked rows: train, predict.",
 }
 ON_RANKS = ("train", "tag", "pool train")  # commands that an MPI launcher may start
 INTERRUPTED = 130

@@ -10,8 +10,12 @@ from fieldcraft.cli.options import Reading, Tables
 from fieldcraft.errors import CorpusError, ModelFileError
 
 
-def load_model(path: str, jobs: int | None, files: Iterable[str] = ()) -> Any:
-    """Load a model and set its number of threads; ``files`` are the arguments after it."""
+def load_model(path: str, jobs: int | None, files: Iterable[str] = (), *, nodes: bool = False) -> Any:
+    """Load a model and set its number of threads; ``files`` are the arguments after it.
+
+    Models of nodes are refused unless ``nodes``.
+    """
+    from fieldcraft.cli.node_models import refuse_nodes
     from fieldcraft.models.answers import Answers
     from fieldcraft.models.persistence import load
     from fieldcraft.store.importers import is_model
@@ -25,6 +29,8 @@ def load_model(path: str, jobs: int | None, files: Iterable[str] = ()) -> Any:
     model = load(path)
     if not isinstance(model, Answers):
         raise ModelFileError(f"{path} has a {type(model).__name__}, which cannot label sequences")
+    if not nodes:
+        refuse_nodes(model, path)
     model.n_jobs = jobs
     return model
 

@@ -8,13 +8,17 @@ that are known stay as they are in predictions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
+from fieldcraft.inspection.nodes import NodeExplanation
 from fieldcraft.models.graph import GraphCRF
+from fieldcraft.models.node_tables import NodeTables, needed
+from fieldcraft.models.node_votes import explained
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.cliques import Clique, GraphInstance
 
@@ -40,6 +44,9 @@ class CollectiveClassifier(GraphCRF):
     ['a', 'a', 'b', 'b', 'b']
     """
 
+    tying: Any
+    tables_: NodeTables | None = None
+
     def __init__(
         self,
         tying: Any = "same",
@@ -50,13 +57,12 @@ class CollectiveClassifier(GraphCRF):
         objective: Any = None,
         prior: Any = "auto",
         optimiser: Any = "auto",
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: int = 0,
         verbose: bool = False,
     ) -> None:
-        self.tying, self.labels, self.inference, self.decoding = tying, labels, inference, decoding
-        self.objective, self.prior, self.optimiser = objective, prior, optimiser
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+        self._keep(locals())
 
     def fit(self, features: Any, graph: Any, labels: Any, **options: Any) -> CollectiveClassifier:  # type: ignore[override]
         """Train on the rows whose label is known, within the whole graph.
@@ -64,13 +70,71 @@ class CollectiveClassifier(GraphCRF):
         Parameters
         ----------
         features : [n, A] array or sparse matrix
-        graph : [n, n] adjacency, sparse or not: an entry other than 0 links two rows, in either direction
+        graph : [n, n] adjacency, sparse or not: an entry other than 0 links two rows, in either direction.
+            Or a dict of relations, each with weights of its own: adjacencies, or pairs of rows [P, 2] as
+            ``fc.pairs`` and ``fc.links`` return them
         labels : [n] names, None where unknown
         options : those of ``GraphCRF.fit``: max_seconds, callbacks …
         """
-        self.cliques = [Clique("features"), Clique("link", self.tying)]
-        super().fit([instance_of(features, graph, labels)], **options)
+        instance = instance_of(features, graph, labels)
+        self.cliques = [
+            Clique(name, "full" if name == "features" else self.tying) for name in instance.cliques
+        ]
+        super().fit([instance], **options)
+        self.tables_ = None
         return self
+
+    def fit_tables(
+        self,
+        nodes: Any,
+        edges: Any,
+        *,
+        id: str = "id",
+        source: str = "source",
+        target: str = "target",
+        label: str = "label",
+        words: Sequence[str] = (),
+        relation: str | None = None,
+        leave: Sequence[str] = (),
+        **options: Any,
+    ) -> CollectiveClassifier:
+        """Train on a table of nodes and a table of edges.
+
+        Tables are data frames, dicts of columns, lists of dicts, or names of CSV, TSV and Parquet files. All
+        columns of the nodes are features, but for id, label and ``leave``: numbers, categories and words.
+
+        Parameters
+        ----------
+        id, label : columns of the nodes; the label is empty where unknown
+        source, target : columns of the edges with the ids of both ends
+        words : columns of the nodes with texts, whose words are features
+        relation : column of the edges with their kind; each kind has weights of its own
+        leave : columns of the nodes that are no features
+        options : as for ``fit``
+
+        >>> nodes = {"id": ["a", "b", "c"], "size": [1, 9, None], "label": ["small", "large", None]}
+        >>> edges = {"source": ["c"], "target": ["b"]}
+        >>> model = CollectiveClassifier().fit_tables(nodes, edges)
+        >>> model.predict_tables(nodes, edges).tolist()
+        ['small', 'large', 'large']
+        """
+        tables = NodeTables(id, source, target, label, tuple(words), relation, tuple(leave))
+        linked = tables.learn(nodes, edges)
+        self.fit(linked.features, linked.relations, linked.labels, **options)
+        self.tables_ = tables
+        return self
+
+    def predict_tables(self, nodes: Any, edges: Any) -> NDArray[np.object_]:
+        """[n] labels of all nodes; those that the table has are kept."""
+        linked = needed(self.tables_).read(nodes, edges)
+        return self.predict(linked.features, linked.relations, linked.labels)
+
+    def explain_node(
+        self, nodes: Any, edges: Any, node: Any, *, against: str | None = None, top: int = 10
+    ) -> NodeExplanation:
+        """The votes of a node's features and neighbours for its label, against the runner-up or another."""
+        tables = needed(self.tables_)
+        return explained(self, tables, tables.read(nodes, edges), str(node), against, top)
 
     def predict(self, features: Any, graph: Any, labels: Any = None) -> NDArray[np.object_]:  # type: ignore[override]
         """[n] labels of all rows; those that ``labels`` has are kept."""
@@ -104,19 +168,43 @@ class CollectiveClassifier(GraphCRF):
         pairs = [(a, b) for a, b, c in zip(found, labels, kept) if b is not None and c is None]
         return float(np.mean([a == b for a, b in pairs])) if pairs else float("nan")
 
+    def _beside(self, parameters: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        described, arrays = super()._beside(parameters)
+        return described | ({} if self.tables_ is None else {"tables": self.tables_.state()}), arrays
+
+    def _prepare(self, header: dict[str, Any]) -> None:
+        super()._prepare(header)
+        self.tables_ = NodeTables.from_state(header["tables"]) if "tables" in header else None
+
 
 def instance_of(features: Any, graph: Any, labels: Any = None) -> GraphInstance:
     """Rows and links as a graph; each row has a constant as its last feature."""
     from scipy import sparse
 
     rows = sparse.csr_array(features, dtype=np.float64)
-    links = sparse.coo_array(graph)
     n = rows.shape[0]
+    relations = dict(graph) if isinstance(graph, Mapping) else {"link": sparse.coo_array(graph)}
+    observed = sparse.hstack([rows, sparse.csr_array(np.ones((n, 1)))], format="csr")
+    cliques: dict[str, Any] = {"features": (np.arange(n), observed)}
+    for name, given in relations.items():
+        if name == "features":
+            raise InputError("graph: a relation cannot be called 'features'; choose another name")
+        cliques[name] = (_pairs(given, n), None)
+    return GraphInstance(n, cliques, labels)
+
+
+def _pairs(given: Any, n: int) -> NDArray[Any]:
+    """[P, 2] from pairs of rows, or from an adjacency [n, n]."""
+    from scipy import sparse
+
+    if not sparse.issparse(given):
+        given = np.asarray(given)
+        if given.ndim == 2 and given.shape[1] == 2 and given.dtype.kind in "iu":
+            return np.asarray(given)
+    links = sparse.coo_array(given)
     if links.shape != (n, n):
         raise InputError(f"graph has shape {links.shape} for {n} rows of features; it must be ({n}, {n})")
     present = links.data != 0
     i, j = links.row[present], links.col[present]
     pairs = np.stack([np.minimum(i, j), np.maximum(i, j)], 1)[i != j]
-    pairs = np.unique(pairs, axis=0).reshape(-1, 2)
-    observed = sparse.hstack([rows, sparse.csr_array(np.ones((n, 1)))], format="csr")
-    return GraphInstance(n, {"features": (np.arange(n), observed), "link": (pairs, None)}, labels)
+    return np.asarray(np.unique(pairs, axis=0).reshape(-1, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fieldcraft.errors import NotFittedError
@@ -31,6 +32,10 @@ class Estimator:
             if kwargs and not any(p.kind is p.VAR_KEYWORD for p in _parameters(cls)):
                 check_names(cls.__name__, kwargs, cls._parameter_names())
             return super().__new__(cls)
+
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Store the parameters of a constructor, given as its ``locals()``."""
+        vars(self).update({name: value for name, value in given.items() if name not in ("self", "__class__")})
 
     @classmethod
     def _parameter_names(cls) -> list[str]:

@@ -56,6 +56,9 @@ class GraphCRF(Learner, Model):
     [['a', 'b', 'b']]
     """
 
+    cliques: Any
+    inference: Any
+
     def __init__(
         self,
         cliques: Any = (),
@@ -71,10 +74,7 @@ class GraphCRF(Learner, Model):
         random_state: int = 0,
         verbose: bool = False,
     ) -> None:
-        self.cliques, self.labels, self.inference, self.decoding = cliques, labels, inference, decoding
-        self.objective, self.prior, self.optimiser = objective, prior, optimiser
-        self.warm_start, self.n_jobs = warm_start, n_jobs
-        self.random_state, self.verbose = random_state, verbose
+        self._keep(locals())
 
     @property
     def cliques_(self) -> list[Clique]:

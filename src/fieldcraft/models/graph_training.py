@@ -135,6 +135,26 @@ class GraphTraining(Training):
         self._learnt = encoder
         return SharedDesign(encoder, design, labels, self._provenance(design, encoder))
 
+    def _start(self, encoder: Any, index: FeatureIndex) -> Floats:
+        """Zero, or the weights of an earlier training for templates with the same labels and classes."""
+        weights = np.zeros(len(index))
+        if self.known is None:
+            return weights
+        before, now = self.known.parameters, self._graphs(self.names)
+        old: CliqueGraphs = before.structure  # type: ignore[assignment]
+        if old.labels != now.labels:
+            return weights
+        same = {
+            name
+            for name, table in now.classes.items()
+            if name in old.classes and np.array_equal(table, old.classes[name])
+        }
+        known = dict(zip(_keys(before.encoder, before.index), before.weights))
+        for f, key in enumerate(_keys(encoder, index)):
+            if key[0] in same:
+                weights[f] = known.get(key, 0.0)
+        return weights
+
     def _problem(self, optimiser: Optimiser, design: Design, prior: Prior, **options: Any) -> Any:
         refused = optimiser.needs == "dual" and optimiser.name not in BY_PLANES
         if optimiser.needs not in PROBLEMS or refused:
@@ -166,6 +186,12 @@ class GraphTraining(Training):
             return made[0].accuracy(weights)
 
         return score
+
+
+def _keys(encoder: Any, index: FeatureIndex) -> list[tuple[str, int, int]]:
+    """Template, column (-1 for none) and class of each feature."""
+    columns = np.append(encoder.column, np.int32(-1))[index.attribute].tolist()
+    return list(zip((index.parts[part] for part in index.part), columns, index.label.tolist()))
 
 
 def clique_index(

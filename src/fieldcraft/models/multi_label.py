@@ -40,6 +40,8 @@ class MultiLabelCRF(GraphCRF):
     [[1, 1], [0, 0]]
     """
 
+    pairs: Any
+
     def __init__(
         self,
         pairs: Any = "all",
@@ -49,13 +51,12 @@ class MultiLabelCRF(GraphCRF):
         objective: Any = None,
         prior: Any = "auto",
         optimiser: Any = "auto",
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: int = 0,
         verbose: bool = False,
     ) -> None:
-        self.pairs, self.inference, self.decoding = pairs, inference, decoding
-        self.objective, self.prior, self.optimiser = objective, prior, optimiser
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+        self._keep(locals())
 
     def fit(self, X: Any, Y: Any, **options: Any) -> MultiLabelCRF:  # type: ignore[override]
         """Train on rows X [N, A] (an array or sparse matrix) with labels Y [N, L]: 1, 0, or -1 if unknown.

@@ -346,7 +346,12 @@ def _objective(model: Any) -> dict[str, Any] | None:
     if objective is None:
         return None
     costs = objective.costs(_stored_labels(model))
-    return {"name": objective.name, **({} if costs is None else {"cost": costs.tolist()})}
+    others = {
+        field.name: getattr(objective, field.name)
+        for field in fields(objective)
+        if field.name != "cost" and getattr(objective, field.name) != field.default
+    }
+    return {"name": objective.name, **others, **({} if costs is None else {"cost": costs.tolist()})}
 
 
 def _restore_settings(model: Any, encoder: Any, header: dict[str, Any]) -> None:

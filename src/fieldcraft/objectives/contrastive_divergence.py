@@ -6,8 +6,8 @@ The expectation of this gradient tends to the likelihood's as k grows. It is the
 that only stochastic optimisers minimise by it; the value that is reported is the pseudo-likelihood's, which
 shows the progress, and which k = 1 is close to.
 
-The seed of a draw is made of ``seed`` and the potentials: equal weights give equal draws, whatever the number of
-threads, and a training that goes on from a snapshot repeats what it would have drawn.
+The seed of a draw is made of ``seed`` and the potentials: equal weights give equal draws, whatever the
+number of threads, and a training that goes on from a snapshot repeats what it would have drawn.
 G. E. Hinton, Training products of experts by minimizing contrastive divergence, 2002.
 """
 

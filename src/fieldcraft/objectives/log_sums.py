@@ -1,7 +1,7 @@
 """The two terms of the marginal likelihood, each by itself, as EM needs them.
 
-    LogSum      log Z                    gradient: marginals
-    AllowedSum  log Z of what the labels allow    gradient: marginals among these
+LogSum      log Z                    gradient: marginals
+AllowedSum  log Z of what the labels allow    gradient: marginals among these
 """
 
 from __future__ import annotations

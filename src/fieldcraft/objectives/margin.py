@@ -5,6 +5,9 @@
     softmax_margin  log of the sum over y of exp(score(y) + cost(y)) - score(gold)  its smooth upper bound
 
 The costs are added to the node scores: inference does not change. Label weights multiply the rows of C.
+With ``relaxed=True`` the maximum is that of a linear relaxation, an upper bound on it: convex too, exact for
+two labels that attract each other, and never too low, as a search that misses the best labelling would be.
+T. Finley, T. Joachims, Training structural SVMs when exact inference is intractable, 2008.
 """
 
 from __future__ import annotations
@@ -28,32 +31,21 @@ from fieldcraft.structures.structure import Structure
 
 
 @dataclass(frozen=True, eq=False)
-class Margin(Objective):
-    """The structured hinge loss.
+class Costed(Objective):
+    """An objective with a cost for every wrong label.
 
     Parameters
     ----------
     cost : "hamming" (1 for each wrong label), a matrix by gold label and label in the order of the labels,
         or a mapping {(gold, label): cost} of those that cost something else than 1
-
-    >>> Margin(cost={("B-PER", "O"): 3.0}).costs(["B-PER", "O"]).tolist()
-    [[0.0, 3.0], [1.0, 0.0]]
     """
 
     cost: Any = "hamming"
 
-    name: ClassVar[str] = "margin"
-    smooth: ClassVar[bool] = False
     weighs_labels: ClassVar[bool] = True
 
     def costs(self, names: Any) -> Floats:
         return cost_matrix(self.cost, names)
-
-    def loss(
-        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
-    ) -> Evaluated:
-        augmented = self._augmented(structure, potentials, gold, label_weights)
-        return minus(structure, hard(structure, augmented), known(structure, potentials, gold))
 
     def _augmented(
         self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
@@ -65,16 +57,49 @@ class Margin(Objective):
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxMargin(Margin):
+class Margin(Costed):
+    """The structured hinge loss.
+
+    Parameters
+    ----------
+    cost : see Costed
+    relaxed : maximise over the linear relaxation of the labellings, for structures that have one (graphs)
+
+    >>> Margin(cost={("B-PER", "O"): 3.0}).costs(["B-PER", "O"]).tolist()
+    [[0.0, 3.0], [1.0, 0.0]]
+    """
+
+    relaxed: bool = False
+
+    name: ClassVar[str] = "margin"
+    smooth: ClassVar[bool] = False
+
+    def check(self, structure: Structure) -> None:
+        super().check(structure)
+        if self.relaxed:
+            structure.operation("relaxation")
+
+    def loss(
+        self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None
+    ) -> Evaluated:
+        augmented = self._augmented(structure, potentials, gold, label_weights)
+        if self.relaxed:
+            best = Evaluated(*structure.operation("relaxation")(augmented))
+        else:
+            best = hard(structure, augmented)
+        return minus(structure, best, known(structure, potentials, gold))
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxMargin(Costed):
     """The hinge loss with a soft maximum: smooth, and with costs of zero the likelihood.
 
     Parameters
     ----------
-    cost : see Margin
+    cost : see Costed
     """
 
     name: ClassVar[str] = "softmax_margin"
-    smooth: ClassVar[bool] = True
 
     def loss(
         self, structure: Structure, potentials: Parts, gold: Any, label_weights: Floats | None

@@ -3,9 +3,8 @@
     piecewise                    loss = sum over factors a of  log Z_a - score_a(gold)
     piecewise_pseudo_likelihood  loss = sum over factors a, variables v of a of  - log p_a(y_v | rest of a)
 
-log Z_a sums over the configurations of one factor alone. The sum of all log Z_a is an upper bound on log Z where
-scores are not negative in mean, so the first loss bounds the likelihood's; neither needs inference, and time is linear in
-the number of factors (the second: in their variables and states, not in their configurations).
+log Z_a sums over the configurations of one factor alone. Neither needs inference: time is linear in the
+number of factors (the second: in their variables and states, not in their configurations).
 C. Sutton, A. McCallum, Piecewise training for undirected models, 2005, and Piecewise pseudolikelihood for
 efficient training of conditional random fields, 2007.
 """

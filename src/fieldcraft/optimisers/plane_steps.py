@@ -91,9 +91,7 @@ class PlaneSteps:
         """Arrays for ``restore``."""
         return self._slopes, self._levels, self._late, np.array([self._steps])
 
-    def restore(
-        self, slopes: Floats, levels: Floats, late: Floats, steps: NDArray[np.int64]
-    ) -> None:
+    def restore(self, slopes: Floats, levels: Floats, late: Floats, steps: NDArray[np.int64]) -> None:
         """Undo ``state``."""
         self._slopes[:], self._levels[:], self._late[:] = slopes, levels, late
         self._steps = int(steps[0])

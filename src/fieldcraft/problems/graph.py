@@ -1,6 +1,7 @@
 """The training problems of graphs: the composed one, whose blocks have compiled graphs of their own.
 
-``GraphDual`` is the margin with a Gaussian prior for methods that close a duality gap: a graph's loss has the planes
+``GraphDual`` is the margin with a Gaussian prior for methods that close a duality gap. A graph's loss has
+planes
 
     loss_i(w) >= <g, w> + b,     g = indicator(y) - indicator(gold),  b = cost(y)      for any labelling y
 

@@ -113,7 +113,7 @@ class Dual(Gradient, Protocol):
     by_planes: bool
 
     def plane(self, i: int, weights: Floats) -> tuple[NDArray[np.int64], Floats, float]:
-        """Weights, slopes and level of a plane below the loss of sequence i that touches it at ``weights``."""
+        """Weights, slopes and level of a plane below the loss of sequence i, which it touches here."""
 
     def plane_sizes(self) -> NDArray[np.int64]:
         """[N] how many weights the planes of each sequence touch."""

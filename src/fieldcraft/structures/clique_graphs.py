@@ -23,7 +23,7 @@ from fieldcraft.potentials import Parts
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.cliques import Clique, GraphInstance
 from fieldcraft.structures.graph import FactorGraph
-from fieldcraft.structures.graphs import gibbs
+from fieldcraft.structures.graphs import gibbs, linear_programme
 from fieldcraft.structures.graphs.batch import GraphBatch
 from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
 
@@ -58,6 +58,9 @@ class CliqueGraphs(Structure):
         self.inference, self.decoding = inference, decoding
         self.parts = ("node", *(clique.name for clique in self.cliques))  # type: ignore[misc]
         self.classes = {clique.name: clique.classes(self.shapes[clique.name]) for clique in self.cliques}
+        self.untied = {  # templates whose cells are their classes
+            name for name, table in self.classes.items() if np.array_equal(table, np.arange(len(table)))
+        }
 
     @property
     def is_plain(self) -> bool:
@@ -151,6 +154,9 @@ class BoundGraphs(CliqueGraphs):
         arrays: dict[str, Floats] = {"node": np.where(self._impossible, -np.inf, 0.0)}
         for name, table in self.classes.items():
             rows = np.broadcast_to(classes[name], (len(self._scope[name]), classes[name].shape[-1]))
+            if name in self.untied:
+                arrays[name] = rows
+                continue
             padded = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
             arrays[name] = padded[:, table]  # class -1 is the last column
         return Parts(arrays, self.offsets)
@@ -158,8 +164,11 @@ class BoundGraphs(CliqueGraphs):
     def collapse(self, gradient: Parts) -> Parts:
         arrays = {}
         for name, table in self.classes.items():
+            if name in self.untied:
+                arrays[name] = gradient[name]
+                continue
             n = int(table.max(initial=-1)) + 1
-            arrays[name] = gradient[name] @ np.eye(n + 1)[table][:, :n]
+            arrays[name] = np.stack([gradient[name][:, table == c].sum(axis=1) for c in range(n)], axis=-1)
         return Parts(arrays, gradient.offsets)
 
     def row_offsets(self, parts: Parts, name: str) -> NDArray[np.int64]:
@@ -207,18 +216,27 @@ class BoundGraphs(CliqueGraphs):
     def infer(self, potentials: Any) -> Inference:
         answers = self.inferences(potentials)
         flat = np.concatenate([np.zeros(0), *(f.reshape(-1) for one in answers for f in one.factors)])
-        arrays = {}
-        for name in self.parts:
-            at = self._at[name]
-            arrays[name] = np.where(at >= 0, flat[np.maximum(at, 0)] if len(flat) else 0.0, 0.0)
         log_z = np.array([float(one.log_partition) for one in answers])
         return Inference(
             log_z,
-            Parts(arrays, self.offsets),
+            self._parts_of(flat),
             bound="exact" if all(one.exact for one in answers) else "estimate",
             converged=all(one.converged for one in answers),
             method=self.inference[0],
         )
+
+    def relaxation(self, potentials: Parts) -> tuple[Floats, Parts]:
+        """[N] an upper bound on the best score by the linear relaxation, and its (sub)gradient."""
+        bounds, flat = linear_programme.relaxed(self._batch(potentials))
+        return bounds, self._parts_of(flat)
+
+    def _parts_of(self, flat: Floats) -> Parts:
+        """Numbers of all tables, end to end, by part; 0 for what no table has."""
+        arrays = {}
+        for name in self.parts:
+            at = self._at[name]
+            arrays[name] = np.where(at >= 0, flat[np.maximum(at, 0)] if len(flat) else 0.0, 0.0)
+        return Parts(arrays, self.offsets)
 
     def log_partition(self, potentials: Any) -> Floats:
         return self.infer(potentials).log_partition

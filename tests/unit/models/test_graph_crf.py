@@ -25,7 +25,15 @@ LABELS = "abc"
 MAP = np.array([[0, 1, -1], [1, 0, 2], [-1, 2, 0]])
 CLIQUES = [fc.Clique("x"), fc.Clique("same", "same"), fc.Clique("tri", "agreement"), fc.Clique("map", MAP)]
 EXACT = fc.LBFGS(tolerance=1e-12, objective_tolerance=0.0, max_iterations=1000)
-SMOOTH = ("likelihood", "marginal_likelihood", "pseudo_likelihood", "softmax_margin", "exponential")
+SMOOTH = (
+    "likelihood",
+    "marginal_likelihood",
+    "pseudo_likelihood",
+    "softmax_margin",
+    "exponential",
+    "piecewise",
+    "piecewise_pseudo_likelihood",
+)
 
 
 def instance(rng: np.random.Generator, *, missing: float = 0.0, n: int = 4) -> fc.GraphInstance:
@@ -67,6 +75,31 @@ def score(x: fc.GraphInstance, states: tuple[int, ...], weights: dict[Any, float
     return math.fsum(terms)
 
 
+def factors(x: fc.GraphInstance, weights: dict[Any, float]) -> list[tuple[Any, dict[Any, float]]]:
+    """Variables of each factor, and its table by the states of these."""
+    out = []
+    for name, (scope, matrix) in x.cliques.items():
+        rows = [[1.0]] * len(scope) if matrix is None else matrix.toarray().tolist()
+        for variables, row in zip(scope.tolist(), rows):
+            table = {}
+            for states in itertools.product(range(3), repeat=len(variables)):
+                c = class_of(name, states)
+                table[states] = math.fsum(v * weights[name, f, c] for f, v in enumerate(row) if c >= 0)
+            out.append((variables, table))
+    return out
+
+
+def piecewise(x: fc.GraphInstance, gold: list[Any], weights: dict[Any, float], *, pseudo: bool) -> float:
+    total = []
+    for variables, table in factors(x, weights):
+        right = tuple(gold[v] for v in variables)
+        rivals = [list(table.values())]
+        if pseudo:
+            rivals = [[table[(*right[:k], s, *right[k + 1 :])] for s in range(3)] for k in range(len(right))]
+        total += [log_sum(each) - table[right] for each in rivals]
+    return math.fsum(total)
+
+
 def log_sum(values: list[float]) -> float:
     top = max(values)
     return top + math.log(math.fsum(math.exp(v - top) for v in values))
@@ -83,6 +116,8 @@ def loss(objective: str, x: fc.GraphInstance, weights: dict[Any, float]) -> floa
         y = allowed[0]
         turns = [[scores[(*y[:v], s, *y[v + 1 :])] for s in range(3)] for v in range(len(y))]
         return math.fsum(log_sum(turn) - scores[y] for turn in turns)
+    if objective.startswith("piecewise"):
+        return piecewise(x, gold, weights, pseudo=objective != "piecewise")
     if objective == "perceptron":
         return max(scores.values()) - right
     if objective == "margin":
@@ -105,7 +140,7 @@ def problem_of(
         return made[0]
 
     monkeypatch.setattr(GraphTraining, "_problem", kept)
-    smooth = settings["objective"] in SMOOTH
+    smooth = settings["objective"] in SMOOTH  # others have kinks
     optimiser: Any = fc.LBFGS(max_iterations=0) if smooth else fc.Subgradient(max_iterations=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -193,6 +228,11 @@ def test_missing_labels_are_summed_over_and_kept_ones_can_be_clamped() -> None:
         ("margin", "auto"),
         ("perceptron", "auto"),
         ("pseudo_likelihood", "conjugate_gradient"),
+        ("piecewise", "auto"),
+        ("piecewise_pseudo_likelihood", "adagrad"),
+        ("contrastive_divergence", "auto"),
+        ("margin", "frank_wolfe"),
+        ("margin", "cutting_plane"),
     ],
 )
 def test_optimisers_of_chains_train_graphs(objective: str, optimiser: str) -> None:

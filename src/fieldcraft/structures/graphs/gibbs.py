@@ -73,7 +73,7 @@ def draw(
 def swept(
     batch: GraphBatch, states: NDArray[np.int32], sweeps: int, seed: int, n_jobs: int
 ) -> NDArray[np.int32]:
-    """[variables] the states of all graphs after some sweeps, variable by variable, that begin at ``states``."""
+    """[variables] states of all graphs after some sweeps, variable by variable, from ``states``."""
     start = np.ascontiguousarray(states, np.int32)
     with batch.errors():
         return np.asarray(_core.graph_sweeps(*batch.inputs, start, sweeps, seed % 2**64, n_jobs), np.int32)

@@ -75,7 +75,7 @@ class Programme:
     def solve(
         self, *, integer: bool, seconds: float | None, excluded: list[NDArray[Any]]
     ) -> tuple[Floats | None, float, bool]:
-        """Values of the variables' states, an upper bound on the score, and whether it was solved."""
+        """Values of variables' states and of linking cells, an upper bound, and whether it was solved."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         if self.constant == -np.inf:
@@ -103,11 +103,25 @@ class Programme:
         bound = (
             -(dual if dual is not None else result.fun) if result.status == 0 or dual is not None else np.inf
         )
-        return (
-            None if result.x is None else result.x[: self.n_states],
-            bound + self.constant,
-            result.status == 0,
-        )
+        return result.x, bound + self.constant, result.status == 0
+
+    def vectors(self, values: Floats) -> list[Floats]:
+        """Of each variable, the values of its states."""
+        return np.split(values[: self.n_states], self.at[1:-1])
+
+    def tables(self, values: Floats) -> Floats:
+        """[cells] the values in the layout of the graph's tables, groups end to end."""
+        out, linked = [np.zeros(0)], self.n_states
+        for group in self.graph.groups:
+            arity = group.scope.shape[1]
+            if arity == 1:
+                out.append(values[self.at[group.scope] + np.arange(group.shape[0])].reshape(-1))
+            elif arity:
+                out.append(values[linked : linked + group.table.size])
+                linked += group.table.size
+            else:
+                out.append(np.ones(group.table.size))
+        return np.concatenate(out)
 
 
 def decode(
@@ -132,6 +146,18 @@ def decode(
     ]
 
 
+def relaxed(batch: GraphBatch) -> tuple[Floats, Floats]:
+    """[graphs] the relaxation's optimum, and [cells] where it is reached: values between 0 and 1."""
+    bounds, cells = np.empty(len(batch)), [np.zeros(0)]
+    for i in range(len(batch)):
+        programme = Programme(batch.graph(i))
+        values, bounds[i], _ = programme.solve(integer=False, seconds=None, excluded=[])
+        if values is None:
+            raise impossible(batch, i)
+        cells.append(programme.tables(values))
+    return bounds, np.concatenate(cells)
+
+
 def _rounded(
     batch: GraphBatch, i: int, rounding: str, rng: np.random.Generator, seconds: float | None, n_jobs: int
 ) -> Decoding:
@@ -140,7 +166,7 @@ def _rounded(
     values, bound, done = programme.solve(integer=False, seconds=seconds, excluded=[])
     if values is None:
         raise impossible(batch, i) if done else InputError("the linear programme was not solved in time")
-    vectors = np.split(values, programme.at[1:-1])
+    vectors = programme.vectors(values)
     largest = np.array([int(vector.argmax()) for vector in vectors], np.int32)
     whole = all(bool(vector.max() > 1 - 1e-6) for vector in vectors)
     chosen = largest if rounding == "largest" or whole else _metric_rounding(graph, vectors, rng)
@@ -203,7 +229,7 @@ def _integer(
             if done
             else InputError(f"the integer programme found no assignment in {seconds} seconds; raise seconds=")
         )
-    chosen = np.array([int(vector.argmax()) for vector in np.split(values, programme.at[1:-1])], np.int32)
+    chosen = np.array([int(vector.argmax()) for vector in programme.vectors(values)], np.int32)
     found = {"assignment": chosen, "value": [graph.score(chosen)], "bound": [bound], "iterations": [0]}
     found["converged"] = [done]
     why = "exact: branch and bound" if done else "branch and bound, stopped at its limit of time"
