@@ -101,7 +101,7 @@ def test_a_corpus_gets_templates_by_default_beside_functions() -> None:
     names = [template.name for template in crf.encoder_.templates]
     assert crf.templates_ is not None
     assert "ends" in names
-    assert "shape(word)" in names
+    assert "length(word)" in names
     assert crf.predict(corpus).tolist() == Y
 
 
