@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint types stub format lines bench experiment verify canary sanitize sanitize-threads portable wheel-test docs attack fuzz build clean compiler
+.PHONY: demo test test-all lint types stub format lines bench experiment verify canary sanitize sanitize-threads portable wheels wheel-test docs attack fuzz build clean compiler
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -58,6 +58,10 @@ sanitize-threads: build
 
 portable: build
 	.ci/portable
+
+# Wheels into wheelhouse/: in containers where an engine runs, else one for this interpreter.
+wheels: build
+	.ci/wheels
 
 wheel-test: build
 	.ci/wheel

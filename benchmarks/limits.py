@@ -43,7 +43,7 @@ def _file(figure: str) -> Callable[[Sequence[Run]], float]:
 
 
 LIMITS: tuple[Limit, ...] = (
-    Limit("import fieldcraft", "s", lambda r: _one(r, "startup", "imports", "import"), 0.3),
+    Limit("import fieldcraft", "s", lambda r: _one(r, "startup", "imports", "import"), 0.05),
     Limit("fieldcraft --help", "s", lambda r: _one(r, "startup", "imports", "help"), 0.3),
     *(
         Limit(f"W1 model file of {given}: {title}", unit, _file(f"{given}_{figure}"), bound)

@@ -179,3 +179,13 @@ def test_importing_the_package_is_quick() -> None:
 def test_the_front_door_lists_what_it_gives() -> None:
     code = "import fieldcraft; print(set(fieldcraft.__all__) - set(dir(fieldcraft)))"
     assert run_python(code) == "set()"
+
+
+def test_help_is_quick() -> None:
+    """`fieldcraft --help` needs neither the array libraries nor the core."""
+    code = (
+        "import contextlib, io, sys; from fieldcraft.cli import main; sys.argv[1:] = ['--help']\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main()\n"
+        "print([m for m in ('numpy', 'scipy', 'fieldcraft._core') if m in sys.modules])"
+    )
+    assert run_python(code) == "[]"

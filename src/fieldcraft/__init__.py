@@ -67,6 +67,7 @@ _NAMES = {
     "fieldcraft.tuning.search": "tune",
     "fieldcraft.tuning.evidence_result": "Evidence",
     "fieldcraft.tuning.evidence": "empirical_bayes",
+    "fieldcraft.tuning.folds": "cross_val_predict",
     "fieldcraft.inspection": "Inspection Explanation",
     "fieldcraft.errors": "FieldcraftError",
     "fieldcraft.distributed": "Ranks",
@@ -200,6 +201,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.tuning.bake_off_entry import Entry as Entry
     from fieldcraft.tuning.evidence import empirical_bayes as empirical_bayes
     from fieldcraft.tuning.evidence_result import Evidence as Evidence
+    from fieldcraft.tuning.folds import cross_val_predict as cross_val_predict
     from fieldcraft.tuning.results import BakeOff as BakeOff
     from fieldcraft.tuning.search import tune as tune
     from fieldcraft.tuning.simplex import Simplex as Simplex

@@ -20,6 +20,7 @@ from fieldcraft.features.classes import Classes, with_classes, with_tuples
 from fieldcraft.features.clique_columns import CliqueColumns
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.functions import FunctionFeatures, check_functions
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.paired import PairFeatures
 from fieldcraft.features.segmented import SegmentFeatures
@@ -40,6 +41,8 @@ ENCODERS: dict[str, Any] = {
     "cliques": CliqueColumns,
 }
 
+OPTIONS = "gazetteers", "hash_size", "edge_prefix", "functions"  # of encoders, beside templates
+
 
 def make_encoder(
     templates: Any,
@@ -47,15 +50,24 @@ def make_encoder(
     gazetteers: Any = None,
     hash_size: int | None = None,
     edge_prefix: str | None = None,
+    functions: Any = None,
 ) -> Encoder:
-    """The encoder for a template set (or a name of one), or for free features with None."""
+    """The encoder for a template set (or a name of one) and functions, or for free features with None."""
+    called = check_functions(functions)
     if templates is None:
+        if called:
+            raise InputError("functions are called with columns; pass templates= too, or a corpus of columns")
         if gazetteers is not None:
             raise InputError("gazetteers are used by templates; pass templates= too")
         return FreeFeatures(hash_size=hash_size, edge_prefix=edge_prefix)
     if edge_prefix is not None:
         raise InputError("edge_prefix is for free features; in templates write `edge: ...`")
-    return TemplateFeatures(Templates.resolve(templates), gazetteers=gazetteers, hash_size=hash_size)
+    looks = TemplateFeatures(Templates.resolve(templates), gazetteers=gazetteers, hash_size=hash_size)
+    if not called:
+        return looks
+    columns = [] if looks.templates.positional else looks.templates.columns
+    made = [FunctionFeatures(name, f, columns, hash_size=hash_size) for name, f in called.items()]
+    return SeveralFeatures([looks, *made])
 
 
 class FeatureRules(NamedTuple):

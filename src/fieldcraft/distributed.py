@@ -364,7 +364,7 @@ def _mpi4py() -> Any:
     except (ImportError, RuntimeError) as problem:
         raise InputError(
             f"training on several ranks needs mpi4py and an MPI library ({problem}); "
-            "install fieldcraft[mpi], or start the command without mpiexec"
+            "pip install mpi4py mpich, or start the command without mpiexec"
         ) from None
     return MPI
 

@@ -193,7 +193,10 @@ def check_partial(sequence: int, token: int, label: Any, *, partial: bool) -> No
     """InputError for a label that is not a string, unless partial labels are allowed."""
     where = f"sequence {sequence}, token {token}: label {label!r}"
     if not (label is None or isinstance(label, (set, frozenset, list))):
-        raise InputError(f"{where} is a {type(label).__name__}; labels are strings: use str(label)")
+        remedy = "use str(label)"
+        if isinstance(label, np.integer):  # scikit-learn does so for probabilities
+            remedy = "use str(label), and fc.cross_val_predict where scikit-learn's numbered them"
+        raise InputError(f"{where} is a {type(label).__name__}; labels are strings: {remedy}")
     if not partial:
         raise InputError(
             f"{where} is not a string; unknown labels (None) and sets of candidates need "

@@ -19,7 +19,7 @@ from cli.shell import COLUMNS, column_text, environment, refused, run, run_apart
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec") or ""
 needs_mpi = pytest.mark.skipif(
-    not (MPIEXEC and find_spec("mpi4py")), reason="mpi4py or mpiexec is not installed (fieldcraft[mpi])"
+    not (MPIEXEC and find_spec("mpi4py")), reason="mpi4py or mpiexec is not installed"
 )
 PROGRAM = """import os, pathlib, sys
 pathlib.Path(f"pid.{os.environ['PMI_RANK']}").write_text(str(os.getpid()))
@@ -92,7 +92,7 @@ def test_other_commands_and_missing_mpi_are_refused(folder: Path, monkeypatch: p
     (folder / "mpi4py.py").write_text("raise ImportError('no mpi4py')")
     monkeypatch.setenv("PYTHONPATH", str(folder))
     command = ["train", "train.conll", "-o", "x.fc"]
-    refused(run_apart(*command, cwd=folder, check=1), "needs mpi4py", "fieldcraft[mpi]")
+    refused(run_apart(*command, cwd=folder, check=1), "needs mpi4py", "pip install mpi4py mpich")
     monkeypatch.setenv("PMI_RANK", "1")
     assert run_apart(*command, cwd=folder, check=1).stderr == ""  # rank 0 has printed it
 

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from snippets import ROOT
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("mkdocs")
-pytest.importorskip("mkdocstrings_handlers.python")
 FETCHED = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//[^>]*>")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(target)],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    return target
 
 
 def test_every_page_is_built(site: Path) -> None:

@@ -74,5 +74,5 @@ def _flat(name: str, y_true: Labellings, y_pred: Labellings, **kwargs: Any) -> A
     try:
         from sklearn import metrics  # type: ignore[import-untyped]
     except ImportError:
-        raise ImportError(f"flat_{name} needs scikit-learn: install fieldcraft[sklearn]") from None
+        raise ImportError(f"flat_{name} needs scikit-learn: pip install scikit-learn") from None
     return getattr(metrics, name)(flatten(gold), flatten(predicted), **kwargs)

@@ -22,5 +22,5 @@ def make_scorer(score_func: Any, **kwargs: Any) -> Any:
     try:
         from sklearn import metrics  # type: ignore[import-untyped]
     except ImportError:
-        raise ImportError("make_scorer needs scikit-learn: install fieldcraft[sklearn]") from None
+        raise ImportError("make_scorer needs scikit-learn: pip install scikit-learn") from None
     return metrics.make_scorer(score_func, **kwargs)

@@ -3,7 +3,7 @@
 simple    label bigrams, start and stop; (label, word). The same for tagging and entities.
 tagging   adds words around and (label before, label, word).
 entities  adds word and tag bigrams, orthography, affixes, length and Collins' formats.
-entities-words  for words without tags: orthography of the neighbours, lower case and shapes instead.
+entities-words  for words without tags: words and affixes in lower case instead.
 a1 … a4   entities and more and more n-grams of words and tags: a ladder into overfitting.
 entities-gazetteers  entities and membership in six gazetteers, plain and with the word.
 announcements  for skip chains: words, tags, forms, lists of names, times and dates at offsets -4 .. 4.
@@ -72,16 +72,10 @@ pos[1] & pos[2]
 """
 
 _WORDS = "word[-2..2]\nlower(word[-1..1])\n"
-_SHAPES = """\
-shape(word[-1..1])
-shape(word[-1]) & shape(word)
-shape(word) & shape(word[1])
+_LOWER_AFFIXES = """\
+prefix(lower(word), 1..4)
+suffix(lower(word), 1..4)
 """
-_TESTS_NEAR = "".join(
-    f"{test}(word[{at}])\n"
-    for test in ("is_title", "is_upper", "contains_digit", "contains_punctuation")
-    for at in (-1, 1)
-)
 
 GAZETTEERS = ("surnames", "female", "male", "places", "companies", "organisations")
 _GAZETTEERS = "".join(f"in({name}, word)\n" for name in GAZETTEERS) + "".join(
@@ -157,7 +151,7 @@ NAMED: dict[str, str] = {
     "tagging": "columns word\n" + _LABELS + _TAGGING,
     "entities": _ENTITIES,
     "entities-words": "columns word\n"
-    + (_LABELS + _WORDS + _TESTS + _AFFIXES + _LENGTH + _COLLINS + _SHAPES + _TESTS_NEAR),
+    + (_LABELS + _WORDS + _TESTS + _AFFIXES + _LENGTH + _COLLINS + _LOWER_AFFIXES),
     **{f"a{n}": _rung(n) for n in range(1, len(_RUNGS) + 1)},
     "entities-gazetteers": _ENTITIES + _GAZETTEERS,
     **{f"entities-{name}": _COLUMNS + text for name, text in _SUBSETS.items()},

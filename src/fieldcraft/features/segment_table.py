@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.functions import missing_function
 from fieldcraft.features.segment_templates import FORMS, WORDS, SegmentTemplate, length_key
 from fieldcraft.features.similarity import Nearest
 
@@ -159,10 +160,7 @@ class SegmentTable:
 
     def _called(self, text: Text, s: int, start: int, length: int) -> list[str]:
         if self.function is None:
-            raise InputError(
-                "the model was trained with a function segment_features, which is not stored with it; pass "
-                "it again: fc.load(path, segment_features=function)"
-            )
+            raise missing_function("segment_features", "segment_features=function")
         given = self.function(text.sequences[s], start, start + length)
         keys = [given] if isinstance(given, str) else list(given)
         for key in keys:

@@ -20,6 +20,7 @@ from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.features.segment_table import Function, SegmentTable, Text
 from fieldcraft.features.segment_templates import SegmentTemplate, SegmentTemplates, as_template
 from fieldcraft.features.segment_templates import parse_segment_templates as parse
+from fieldcraft.features.several import SeveralFeatures, parts_of
 from fieldcraft.features.similarity import Nearest
 from fieldcraft.features.stored import as_stored
 from fieldcraft.features.templates import Templates
@@ -27,7 +28,11 @@ from fieldcraft.features.terms import Template, col
 from fieldcraft.features.user_features import FreeFeatures
 
 Arrays = dict[str, NDArray[Any]]
-KINDS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
+KINDS: dict[str, Any] = {
+    "free": FreeFeatures,
+    "templates": TemplateFeatures,
+    "several": SeveralFeatures,
+}
 
 
 class SegmentFeatures:
@@ -76,7 +81,7 @@ class SegmentFeatures:
     @property
     def parts(self) -> list[Any]:
         """The encoders of tokens."""
-        return [self.tokens] if self.sides is None else [self.tokens, self.sides]
+        return parts_of(self.tokens) if self.sides is None else [*parts_of(self.tokens), self.sides]
 
     # -- what every encoder has ---------------------------------------------------------------------
 
@@ -164,9 +169,14 @@ class SegmentFeatures:
         shifted = (cells.attributes + self.starts[1]).astype(np.int32)
         return EncodedSegments.of(encoded, cells._replace(attributes=shifted))
 
+    @property
+    def _looks(self) -> Any:
+        """The templates of tokens."""
+        return parts_of(self.tokens)[0].templates
+
     def _reading(self, templates: list[Template]) -> Templates:
         """A set that reads the columns of tokens which are tuples in the order of the templates of tokens."""
-        known = self.tokens.templates
+        known = self._looks
         if getattr(known, "positional", False):
             raise InputError("templates of CRF++ and Wapiti name no columns; segments need templates that do")
         named = Templates(templates).named_columns
@@ -192,7 +202,7 @@ class SegmentFeatures:
         if self.kind == "free" or not isinstance(first, (list, tuple)) or not isinstance(first[0], str):
             return
         sides = [] if self.sides is None else self.sides.templates.named_columns
-        names = dict.fromkeys([*self.tokens.templates.named_columns, *sides, *self.segment_templates.columns])
+        names = dict.fromkeys([*self._looks.named_columns, *sides, *self.segment_templates.columns])
         if len(names) > 1:
             raise InputError(
                 f"tokens are plain strings, but the templates look at the columns {', '.join(names)}; give "
@@ -229,7 +239,8 @@ class SegmentFeatures:
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """The content of a model file: a dict for JSON, and arrays."""
         described, tables = self.tokens.state()
-        settings: dict[str, Any] = {"of": self.kind, "tokens": described, "text": self.text}
+        of = next(name for name, kind in KINDS.items() if isinstance(self.tokens, kind))
+        settings: dict[str, Any] = {"of": of, "tokens": described, "text": self.text}
         settings |= {"longest": self.longest, "function": self.needs_function, "near": []}
         arrays: Arrays = {f"tokens.{name}": array for name, array in tables.items()}
         if self.sides is not None:

@@ -1,7 +1,8 @@
 """Several encoders side by side: every token has the attributes of all of them.
 
 The ids of encoder i begin at ``starts[i]``, its templates at ``first_template[i]``: what several models look
-at, as one table. They take the same sequences: all of them free features, or all of them templates.
+at, or the templates and functions of one model, as one table. They take the same sequences: all of them free
+features, or all of them columns.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ from numpy.typing import NDArray
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.functions import FunctionFeatures
 from fieldcraft.features.terms import Template
 from fieldcraft.features.user_features import FreeFeatures
 
-KINDS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
+KINDS: dict[str, Any] = {
+    "free": FreeFeatures,
+    "templates": TemplateFeatures,
+    "function": FunctionFeatures,
+}
 
 
 class SeveralFeatures:
@@ -26,7 +32,7 @@ class SeveralFeatures:
 
     Parameters
     ----------
-    encoders : all of the same kind; one that is itself of this class counts as its parts
+    encoders : of the same kind of sequences; one that is itself of this class counts as its parts
 
     >>> from fieldcraft.features.templates import Templates
     >>> a, b = (TemplateFeatures(Templates.parse(text)) for text in ("word", "word[1]"))
@@ -39,7 +45,7 @@ class SeveralFeatures:
 
     def __init__(self, encoders: Iterable[Any]) -> None:
         self.parts: list[Any] = [part for encoder in encoders for part in parts_of(encoder)]
-        if len({type(part) for part in self.parts}) > 1:
+        if len({part.kind for part in self.parts}) > 1:
             raise InputError(
                 "some models look at columns through templates, others at features of your own; no sequence "
                 "is both: train all of them on the same kind of sequences"
@@ -127,7 +133,8 @@ class SeveralFeatures:
             described, tables = part.state()
             settings.append(described)
             arrays |= {f"{i}.{name}": array for name, array in tables.items()}
-        return {"of": self.kind, "parts": settings}, arrays
+        kinds = [next(k for k, v in KINDS.items() if isinstance(part, v)) for part in self.parts]
+        return {"of": kinds if "function" in kinds else self.kind, "parts": settings}, arrays
 
     def contents(self) -> list[NDArray[Any]]:
         """Arrays that identify it, for a digest."""
@@ -136,8 +143,12 @@ class SeveralFeatures:
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> SeveralFeatures:
         """The encoder from the output of ``state``."""
-        kind = KINDS[settings["of"]]
-        return cls([kind.from_state(s, _under(f"{i}.", arrays)) for i, s in enumerate(settings["parts"])])
+        parts, of = settings["parts"], settings["of"]
+        kinds = [of] * len(parts) if isinstance(of, str) else of
+        if not parts or len(kinds) != len(parts):
+            raise ValueError("the parts of the features are damaged")
+        pairs = enumerate(zip(kinds, parts))
+        return cls([KINDS[kind].from_state(part, _under(f"{i}.", arrays)) for i, (kind, part) in pairs])
 
 
 def parts_of(encoder: Any) -> list[Any]:

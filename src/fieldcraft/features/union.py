@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fieldcraft import _core
 from fieldcraft.errors import InputError
 from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.functions import FunctionFeatures
 from fieldcraft.features.joined import ends, joined, split
 from fieldcraft.features.pruning import halves
 from fieldcraft.features.several import SeveralFeatures, parts_of
@@ -85,6 +86,8 @@ def _alike(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, FreeFeatures):
         return bool(a.edge_prefix == b.edge_prefix)
+    if isinstance(a, FunctionFeatures):
+        return _same_function(a, b)
     (left, arrays), (right, others) = a.state(), b.state()
     names = [name for name in arrays if name.startswith("gazetteer.")]
     return left == right and all(np.array_equal(arrays[name], others[name]) for name in names)
@@ -96,7 +99,7 @@ def _united(encoders: Sequence[Any]) -> tuple[Any, list[Ids]]:
     maps = [np.arange(first.n_attributes)]
     if first.hash_size is not None or all(encoder is first for encoder in encoders):
         return first, maps * len(encoders)
-    unite: Callable[..., tuple[Any, Ids]] = _free if isinstance(first, FreeFeatures) else _templates
+    unite = next(unite for kind, unite in UNITE.items() if isinstance(first, kind))
     whole = first
     for encoder in encoders[1:]:
         whole, numbers = unite(whole, encoder)
@@ -109,10 +112,32 @@ def _free(a: FreeFeatures, b: FreeFeatures) -> tuple[FreeFeatures, Ids]:
     return whole, whole.add(b.attribute_text(range(b.n_attributes))).astype(np.int64)
 
 
+def _same_function(a: FunctionFeatures, b: FunctionFeatures) -> bool:
+    if a.name == b.name and None not in (a.function, b.function) and a.function is not b.function:
+        raise InputError(
+            f"two models have different functions of the name {a.name!r}; name one of them differently"
+        )
+    return a.name == b.name and a.columns == b.columns
+
+
+def _functions(a: FunctionFeatures, b: FunctionFeatures) -> tuple[FunctionFeatures, Ids]:
+    table, numbers = _free(a.table, b.table)
+    whole = a.with_table(table)
+    whole.function = b.function if a.function is None else a.function
+    return whole, numbers
+
+
 def _templates(a: TemplateFeatures, b: TemplateFeatures) -> tuple[TemplateFeatures, Ids]:
     settings, arrays = a.state()
     tables, numbers = _Union(a.plan, arrays, b.state()[1]).unite()
     return TemplateFeatures.from_state(settings, {**arrays, **tables}), numbers
+
+
+UNITE: dict[type, Callable[..., tuple[Any, Ids]]] = {
+    FreeFeatures: _free,
+    FunctionFeatures: _functions,
+    TemplateFeatures: _templates,
+}
 
 
 class _Union:

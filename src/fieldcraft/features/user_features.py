@@ -87,7 +87,7 @@ class FreeFeatures:
                 f"X is a {type(X).__name__}; it must be a list of sequences, each a list of items"
             )
         sequences = X if isinstance(X, list) else list(X)
-        if sequences and _is_matrix(sequences[0]):
+        if sequences and is_matrix(sequences[0]):
             return self._encode_matrices(sequences, grow=grow)
         try:
             return Encoded(*self._table.encode(sequences, grow, n_threads))
@@ -147,7 +147,8 @@ class FreeFeatures:
         return encoder
 
 
-def _is_matrix(sequence: Any) -> bool:
+def is_matrix(sequence: Any) -> bool:
+    """Whether a sequence is an array of numbers or a sparse matrix."""
     return (isinstance(sequence, np.ndarray) and sequence.dtype != object) or hasattr(sequence, "tocsr")
 
 
@@ -156,7 +157,7 @@ Triple = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 def _nonzeros(matrix: Any, index: int) -> Triple:
     """Non-zero cells of one sequence, row by row: how many per row, their columns, their values."""
-    if not _is_matrix(matrix):
+    if not is_matrix(matrix):
         raise InputError(f"sequence {index}: {type(matrix).__name__} among matrices; give all as matrices")
     if matrix.ndim != 2:
         raise InputError(

@@ -19,13 +19,16 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.column_reader import RowReader
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.extraction import TemplateFeatures
-from fieldcraft.features.several import parts_of
+from fieldcraft.features.functions import FunctionFeatures
+from fieldcraft.features.several import SeveralFeatures, parts_of
 from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.inspection.weights import Rows, WeightTable
 
 EMPTY: dict[type, Callable[[Any], Any]] = {
     FreeFeatures: lambda known: FreeFeatures(edge_prefix=known.edge_prefix),
     TemplateFeatures: lambda known: TemplateFeatures(known.templates, gazetteers=known.gazetteers),
+    FunctionFeatures: lambda known: known.empty(),
+    SeveralFeatures: lambda known: SeveralFeatures([EMPTY[type(part)](part) for part in known.parts]),
 }
 
 

@@ -50,6 +50,9 @@ class ChainCRF(SequenceModel):
     decoding : "viterbi" (the best labelling) or "posterior" (the best label at each position)
     metric : held-out score: "auto" is span F if the labels form a scheme, else token accuracy
     gazetteers : for templates that name them
+    functions : dict of name -> function, features beside the templates: called with the columns of a sequence
+        (a dict of lists), it returns an item for each token: a string, a list of strings, a dict or a number.
+        The file of a model stores the names only: ``fc.load(path, functions={"name": function})``
     hash_size : hash attributes into this many ids instead of storing their names
     edge_prefix : features whose name starts with it are combined with label pairs
     tokenizer : how predict_text splits strings: "words", "whitespace", "characters" or a Tokenizer

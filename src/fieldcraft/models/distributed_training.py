@@ -29,8 +29,10 @@ from fieldcraft import design as design_
 from fieldcraft.distributed import Ranks, cuts_of
 from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
+from fieldcraft.features.functions import supply
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.merging import family_counts, merged_rows
+from fieldcraft.features.several import parts_of
 from fieldcraft.features.union import union
 from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.held_out import HeldOut
@@ -167,13 +169,14 @@ class DistributedTraining(Training):
         whole, numbers = None, None
         with self.ranks.agreed():
             if self.ranks.rank == 0:
-                kind = design_.ENCODERS[own.kind]
-                united = union([own, *(kind.from_state(*state) for state in states[1:])])
+                united = union([own, *(_restored(own, state) for state in states[1:])])
                 if united.encoder.kind != own.kind or len(united.encoder.templates) != len(own.templates):
-                    raise InputError("the ranks have different templates or gazetteers; give all the same")
+                    raise InputError(
+                        "the ranks have different templates, gazetteers or functions; give all the same"
+                    )
                 whole, numbers = united.encoder.state(), united.attributes
         numbers, whole = self.ranks.scatter(numbers), self.ranks.broadcast(whole)
-        return design_.ENCODERS[own.kind].from_state(*whole), numbers
+        return _restored(own, whole), numbers
 
     def _merged(
         self, encoder: design_.Encoder, encoded: Encoded, index: FeatureIndex, least: int
@@ -300,6 +303,13 @@ def _automatic(objective: Any, prior: Prior, size: Size | None) -> Choice:
         f"no optimiser minimises {chosen.name} with {type(prior).__name__} on several ranks; use "
         "objective='likelihood' or 'softmax_margin', or train in one process"
     )
+
+
+def _restored(own: design_.Encoder, state: Any) -> design_.Encoder:
+    """An encoder from its state, with the functions of this rank's."""
+    made: design_.Encoder = type(own).from_state(*state)
+    supply(parts_of(made), supply(parts_of(own), None))
+    return made
 
 
 def _leave_to_rank_0(state: dict[str, Any]) -> None:

@@ -20,9 +20,11 @@ from fieldcraft.corpus.tokenising import describe_tokenizer, restore_tokenizer
 from fieldcraft.design import ENCODERS
 from fieldcraft.errors import FieldcraftError, InputError, ModelFileError
 from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.functions import supply
 from fieldcraft.features.packed import LAYOUTS
 from fieldcraft.features.paired import PairFeatures
 from fieldcraft.features.segmented import SegmentFeatures
+from fieldcraft.features.several import parts_of
 from fieldcraft.models.exchange import chain_of
 from fieldcraft.models.kinds import KINDS, Storable, kind_of, resolve_kind
 from fieldcraft.models.parameters import Calibration, Parameters, n_numbers
@@ -46,7 +48,7 @@ Arrays = dict[str, NDArray[Any]]
 # Parameters that the header stores in other groups, and those that belong to a session, not to a model.
 GROUPED = {"templates", "gazetteers", "hash_size", "edge_prefix", "prior", "optimiser", "objective"}
 GROUPED |= {"members", "cliques"}  # of pools and of graphs
-SESSION = {"n_jobs", "verbose", "warm_start", "segment_features", "similarity"}
+SESSION = {"n_jobs", "verbose", "warm_start", "segment_features", "similarity", "functions"}
 TRAINING = ("objective_value_", "stop_reason_", "converged_", "n_iter_")
 FITTED = (*TRAINING, "training_log_", "optimiser_", "objective_", "prior_", "source_", "provenance_")
 WEIGHTS = ("weights", "members.weights")
@@ -82,6 +84,7 @@ def load(
     *,
     mapped: bool = True,
     verify: bool | None = None,
+    functions: Any = None,
     segment_features: Any = None,
 ) -> Model:
     """Load a model from a file; bytes are taken as the content of a file.
@@ -96,6 +99,8 @@ def load(
     mapped : map the file into memory, so that processes that load it share its pages; it must then be
         replaced (as ``save`` does), never written into. False reads it into the memory of this process
     verify : compare all of the file with its checksums; None does so in files of up to 64 MB
+    functions : name -> function, if the model was trained with ``functions``: their names are stored, they
+        are not. Without them the model can be inspected; predictions are an InputError
     segment_features : the function of that name, if the model is a SegmentCRF that was trained with one
 
     >>> import tempfile
@@ -129,6 +134,7 @@ def load(
         raise ModelFileError(f"{name} is damaged: {type(error).__name__}: {error}") from None
     except MemoryError:
         raise ModelFileError(f"{name} needs more memory than there is") from None
+    _supply(model, functions)
     return model
 
 
@@ -136,6 +142,13 @@ def _needs(model: Any, segment_features: Any) -> None:
     if not hasattr(model, "segment_features"):
         raise InputError(f"segment_features is for models of segments; the file has a {type(model).__name__}")
     model.segment_features = segment_features
+
+
+def _supply(model: Any, functions: Any) -> None:
+    """Put functions into a loaded model; its parameter has None for those that are missing."""
+    named = supply(parts_of(model._parameters.encoder), functions)
+    if named and "functions" in vars(model):
+        model.functions = named
 
 
 def freeze(model: Any) -> dict[str, Any]:
@@ -151,6 +164,7 @@ def freeze(model: Any) -> dict[str, Any]:
             for name in ("states_", "states")
             if name in vars(model).keys() - state["params"]
         }
+        state["functions"] = supply(parts_of(model._parameters.encoder), None)
     return state
 
 
@@ -161,6 +175,7 @@ def thaw(model: Any, state: dict[str, Any]) -> None:
         found = state.get("found", {} if state.get("states") is None else {"states_": state["states"]})
         vars(model).update(found)
         _unpack(model, *upgrade({"format": 2, **state["header"]}, state["arrays"]))
+        supply(parts_of(model._parameters.encoder), state.get("functions"))
         model.__init__(**state["params"])
         vars(model).update({**state["fitted"], **found})
 
@@ -371,6 +386,7 @@ def _restore_settings(model: Any, encoder: Any, header: dict[str, Any]) -> None:
     if isinstance(encoder, (SegmentFeatures, PairFeatures)):
         named, encoder = encoder.gazetteers, encoder.tokens
         values["gazetteers"] = named or None
+    encoder = parts_of(encoder)[0] if supply(parts_of(encoder), None) else encoder  # the templates
     if isinstance(encoder, TemplateFeatures):
         named = getattr(encoder, "gazetteers", {}) | (values.pop("gazetteers", None) or {})
         values |= {"templates": encoder.templates, "gazetteers": named or None}

@@ -93,12 +93,10 @@ class SegmentTraining(Training):
         templates = self.chosen.templates if self.chosen else s.templates
         near = parse_segment_templates(self.segment_text).gazetteers
         named = _named(s.gazetteers)
-        tokens = design_.make_encoder(
-            templates,
-            gazetteers=s.gazetteers if templates is not None else None,
-            hash_size=s.hash_size,
-            edge_prefix=s.edge_prefix,
-        )
+        rest = {name: getattr(s, name) for name in design_.OPTIONS}
+        if templates is None:
+            rest["gazetteers"] = None  # those that `near` names are for segments
+        tokens = design_.make_encoder(templates, **rest)
         return SegmentFeatures(
             tokens,
             self.segment_text,

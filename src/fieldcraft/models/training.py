@@ -297,7 +297,7 @@ class Training:
         s = self.settings
         if self.grown is not None:
             return copy_of(self.grown.parameters.encoder)
-        rest = {"gazetteers": s.gazetteers, "hash_size": s.hash_size, "edge_prefix": s.edge_prefix}
+        rest = {name: getattr(s, name) for name in design_.OPTIONS}
         return design_.make_encoder(self.chosen.templates if self.chosen else s.templates, **rest)
 
     def _minimise(self, run: Run, control: Control, resumed: Any) -> Outcome:

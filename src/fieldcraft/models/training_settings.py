@@ -39,6 +39,7 @@ class Settings:
     decoding: str = "viterbi"
     metric: Any = "auto"
     gazetteers: Any = None
+    functions: Any = None
     hash_size: int | None = None
     edge_prefix: str | None = None
     tokenizer: Any = "words"

@@ -120,6 +120,6 @@ def resolve_solver(name: str) -> Solver:
         name = "clarabel" if there else "active_set"
     if name == "clarabel" and not there:
         raise InputError(
-            "solver='clarabel' needs the package clarabel; install fieldcraft[cutting-plane] or take 'auto'"
+            "solver='clarabel' needs the package clarabel; pip install clarabel, or take 'auto'"
         )
     return SOLVERS[name]

@@ -1,6 +1,6 @@
 """Pictures from arrays and names; every function returns a figure of matplotlib, and writes it to ``path``.
 
-matplotlib (``pip install 'fieldcraft[plot]'``) is imported when something is drawn. Labelled text is HTML and
+matplotlib (``pip install matplotlib``) is imported when something is drawn. Labelled text is HTML and
 needs nothing.
 """
 

@@ -24,7 +24,7 @@ DOTS = 150  # per inch
 def check_plots() -> None:
     """Raise an InputError without matplotlib."""
     if find_spec("matplotlib") is None:
-        raise InputError("plots need matplotlib; install it: pip install 'fieldcraft[plot]'")
+        raise InputError("plots need matplotlib; install it: pip install matplotlib")
 
 
 def new_figure(size: tuple[float, float]) -> Any:

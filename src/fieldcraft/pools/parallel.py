@@ -15,7 +15,7 @@ def joblib() -> Any:
         import joblib  # type: ignore[import-untyped]
     except ImportError:
         raise InputError(
-            "training in parallel needs joblib; install it: pip install 'fieldcraft[parallel]'"
+            "training in parallel needs joblib; install it: pip install joblib"
         ) from None
     return joblib
 

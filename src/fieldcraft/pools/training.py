@@ -39,6 +39,7 @@ PERTURBATION = 0.1  # standard deviation of weights that stand for those of memb
 ENCODING = (
     "templates",
     "gazetteers",
+    "functions",
     "hash_size",
     "edge_prefix",
     "features",

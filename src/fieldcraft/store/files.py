@@ -236,14 +236,14 @@ def _header(name: str, text: str) -> dict[str, Any]:
     if not isinstance(version, int) or not 1 <= version <= NEWEST:
         raise ModelFileError(
             f"{name} has format {version}; this fieldcraft reads formats 1 to {NEWEST}; "
-            "a newer one may read it: pip install -U fieldcraft"
+            "a newer version of fieldcraft may read it"
         )
     requires = header.get("requires", [])
     unknown = [entry for entry in requires if entry not in UNDERSTOOD] if isinstance(requires, list) else True
     if unknown:
         raise ModelFileError(
             f"{name} requires {requires!r}, of which this fieldcraft knows {', '.join(UNDERSTOOD)}; "
-            "a newer one may read it: pip install -U fieldcraft"
+            "a newer version of fieldcraft may read it"
         )
     return header
 

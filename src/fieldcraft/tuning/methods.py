@@ -66,7 +66,7 @@ def golden(space: Space, points: int, seed: int) -> Walk:
 def parzen(space: Space, points: int, seed: int) -> Walk:
     """``points`` settings that optuna proposes."""
     if find_spec("optuna") is None:
-        raise InputError("this method needs optuna; install it: pip install 'fieldcraft[tune]'")
+        raise InputError("this method needs optuna; install it: pip install optuna")
     optuna: Any = import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))

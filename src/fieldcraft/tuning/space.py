@@ -22,7 +22,7 @@ from fieldcraft.optimisers import handled_by
 from fieldcraft.priors import Prior, resolve_prior
 from fieldcraft.tuning.bake_off_entry import read_value
 
-ENCODES = ("templates", "features", "min_count", "gazetteers", "hash_size", "edge_prefix")
+ENCODES = ("templates", "features", "min_count", "gazetteers", "functions", "hash_size", "edge_prefix")
 SEARCHED = (*ENCODES, "prior")
 PRIOR = "prior__"
 Settings = dict[str, Any]

@@ -15,7 +15,7 @@ def test_at_least_thirty_sets_and_three_variances() -> None:
     assert len({str(templates) for templates in sets.values()}) >= 30
     assert len(set(words_only.VARIANCES)) >= 3
     default = fc.Templates.named("entities-words")
-    assert set(sets["lower, shapes, tests near"].names) == set(default.names)
+    assert set(sets["lower, lower affixes"].names) == set(default.names)
 
 
 def test_lines_are_written_and_not_trained_again(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def test_an_unknown_requirement(tmp_path: Path) -> None:
     header, arrays = read_arrays(tmp_path / "m.fc")
     for requires in (["calibration", "magic"], "magic", [["x"]]):
         write_arrays(tmp_path / "d.fc", {**header, "requires": requires}, arrays)
-        with pytest.raises(ModelFileError, match="requires .*a newer one may read it"):
+        with pytest.raises(ModelFileError, match="requires .*a newer version of fieldcraft may read it"):
             fc.load(tmp_path / "d.fc")
 
 

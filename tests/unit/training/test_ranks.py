@@ -25,7 +25,7 @@ from unit.training.ranks_job import cooperative, ends, evaluated, facts
 JOB = Path(__file__).with_name("ranks_job.py")
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 needs_mpi = pytest.mark.skipif(
-    not (MPIEXEC and find_spec("mpi4py")), reason="mpi4py or mpiexec is not installed (fieldcraft[mpi])"
+    not (MPIEXEC and find_spec("mpi4py")), reason="mpi4py or mpiexec is not installed"
 )
 
 

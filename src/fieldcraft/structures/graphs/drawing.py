@@ -28,7 +28,7 @@ def draw(graph: FactorGraph, path: Path, positions: ArrayLike | None, answer: An
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise InputError("drawing needs matplotlib: pip install 'fieldcraft[plot]'") from None
+        raise InputError("drawing needs matplotlib: pip install matplotlib") from None
     at = _places(graph, positions)  # [n, 2]
     figure = Figure(figsize=(6, 6), layout="constrained")
     axes = figure.add_subplot()
