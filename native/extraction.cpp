@@ -239,12 +239,14 @@ Incidences Extractor::grow(const Batch& batch) {
   return out;
 }
 
-void Extractor::encode_range(const Batch& batch, size_t from, size_t to, Incidences& out) const {
+size_t Extractor::encode_range(const Batch& batch, size_t from, size_t to, int32_t* attributes,
+                               int64_t* ends) const {
   Scratch scratch;
   struct Look {
     const int32_t *values, *table;
   };
   std::vector<Look> looks;
+  int32_t* next = attributes;
   for (size_t i = from; i < to; ++i) {
     const int64_t n = batch.offsets[i + 1] - batch.offsets[i];
     if (n == 0) continue;
@@ -255,20 +257,18 @@ void Extractor::encode_range(const Batch& batch, size_t from, size_t to, Inciden
     for (size_t k = 0; k < tables_.size(); ++k)
       looks.push_back({row(scratch, static_cast<size_t>(plan_.templates[k].node)) + plan_.templates[k].offset,
                        tables_[static_cast<size_t>(plan_.templates[k].table)].data()});
-    const size_t before = out.attributes.size();
-    out.attributes.resize(before + static_cast<size_t>(n) * looks.size());
-    int32_t* next = out.attributes.data() + before;
     for (int64_t t = 0; t < n; ++t) {
       for (size_t k = 0; k < looks.size(); ++k) {
         const int32_t value = looks[k].values[t];
         if (value < 0 || (t == 0 && plan_.templates[k].edge)) continue;
-        *next = looks[k].table[value];
-        next += *next >= 0;
+        const int32_t id = looks[k].table[value];
+        *next = id;
+        next += id >= 0;
       }
-      out.token_ptr.push_back(next - out.attributes.data());
+      *ends++ = next - attributes;
     }
-    out.attributes.resize(static_cast<size_t>(next - out.attributes.data()));
   }
+  return static_cast<size_t>(next - attributes);
 }
 
 }  // namespace fieldcraft

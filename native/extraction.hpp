@@ -143,7 +143,8 @@ class Extractor {
   void fill_pair(size_t pair, int64_t n, Scratch& scratch, const Find& find) const;
   struct Rows;
   void derive_rows(Batch& batch, Rows& rows, bool grow);
-  void encode_range(const Batch& batch, size_t from, size_t to, Incidences& out) const;
+  // Attributes of some sequences, and where each token's end; returns how many there are.
+  size_t encode_range(const Batch& batch, size_t from, size_t to, int32_t* attributes, int64_t* ends) const;
   void emit_growing(int64_t n, Scratch& scratch, Incidences& out);
   void widen_tables();
   void build_boundary(size_t stream);

@@ -1,6 +1,7 @@
 // The parts of an extraction that several threads do block by block: joining blocks that were read, and
 // frozen encoding.
 #include <algorithm>
+#include <numeric>
 
 #include "extraction.hpp"
 #include "parallel.hpp"
@@ -80,34 +81,42 @@ std::vector<Pending> Extractor::derive(Batch& batch, bool grow, int n_threads) {
   return pending;
 }
 
-// Blocks of sequences are encoded by whoever comes first, and then copied, one behind the other, to where
-// they belong.
+// Blocks of sequences are encoded by whoever comes first, each where it would begin if no attribute were
+// unknown; where some are, all move up.
 Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   constexpr size_t kBlock = 64;  // sequences
   const size_t n = batch.offsets.size() - 1, tokens = static_cast<size_t>(batch.offsets.back());
+  const size_t per_block = n_threads <= 1 ? std::max<size_t>(n, 1) : kBlock;
+  const size_t n_blocks = (n + per_block - 1) / per_block;
   Incidences whole;
-  if (n_threads <= 1 || n <= kBlock) {
-    whole.token_ptr.reserve(tokens + 1);
-    whole.attributes.reserve(tokens * tables_.size());
-    encode_range(batch, 0, n, whole);
-    return whole;
-  }
-  std::vector<Incidences> blocks((n + kBlock - 1) / kBlock);
-  for_each_task(n_threads, blocks.size(), [&](size_t b, int) {
-    encode_range(batch, b * kBlock, std::min(n, (b + 1) * kBlock), blocks[b]);
-  });
-  std::vector<size_t> first{0};  // [blocks + 1] attribute of each
-  for (const Incidences& block : blocks) first.push_back(first.back() + block.attributes.size());
-  whole.attributes.resize(first.back());
   whole.token_ptr.resize(tokens + 1);
   whole.token_ptr[0] = 0;
-  for_each_task(n_threads, blocks.size(), [&](size_t b, int) {
-    const Incidences& block = blocks[b];
-    std::copy(block.attributes.begin(), block.attributes.end(), whole.attributes.begin() + first[b]);
-    int64_t* const ptr = whole.token_ptr.data() + batch.offsets[b * kBlock];
-    for (size_t t = 1; t < block.token_ptr.size(); ++t)
-      ptr[t] = static_cast<int64_t>(first[b]) + block.token_ptr[t];
+  whole.attributes.resize(tokens * tables_.size());  // at most; what nobody writes takes no memory
+  const auto first_token = [&](size_t b) {
+    return static_cast<size_t>(batch.offsets[std::min(n, b * per_block)]);
+  };
+  std::vector<size_t> first(n_blocks + 1, 0);  // attribute of each
+  for_each_task(n_threads, n_blocks, [&](size_t b, int) {
+    const size_t at = first_token(b);
+    first[b + 1] =
+        encode_range(batch, b * per_block, std::min(n, (b + 1) * per_block),
+                     whole.attributes.data() + at * tables_.size(), whole.token_ptr.data() + at + 1);
   });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  const bool in_place = n_blocks <= 1 || first.back() == tokens * tables_.size();
+  RawVector<int32_t> moved(in_place ? 0 : first.back());
+  for_each_task(n_threads, n_blocks, [&](size_t b, int) {
+    const size_t at = first_token(b);
+    for (size_t t = at + 1; t <= first_token(b + 1); ++t)
+      whole.token_ptr[t] += static_cast<int64_t>(first[b]);
+    if (!in_place)
+      std::copy_n(whole.attributes.data() + at * tables_.size(), first[b + 1] - first[b],
+                  moved.data() + first[b]);
+  });
+  if (in_place)
+    whole.attributes.resize(first.back());
+  else
+    whole.attributes.swap(moved);
   return whole;
 }
 
