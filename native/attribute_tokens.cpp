@@ -129,21 +129,29 @@ bool equal(const AttributeTokens& columns, int64_t a, int64_t b) {
          (columns.value.empty() || same(columns.value));
 }
 
-// first[a] <- the first attribute with the same fingerprint.
-void pair_up(const RawVector<uint64_t>& prints, std::vector<int32_t>& first) {
-  constexpr size_t kAhead = 16;
-  const size_t n = prints.size(), mask = std::bit_ceil(2 * n + 2) - 1;
-  std::vector<int32_t> table(mask + 1, -1);
-  for (size_t a = 0; a < n; ++a) {
-    if (a + kAhead < n) __builtin_prefetch(&table[prints[a + kAhead] & mask], 1);
-    if (prints[a] == kAlone) continue;
-    size_t slot = prints[a] & mask;
-    while (table[slot] >= 0 && prints[table[slot]] != prints[a]) slot = (slot + 1) & mask;
-    if (table[slot] < 0)
-      table[slot] = static_cast<int32_t>(a);
-    else
-      first[a] = table[slot];
-  }
+// first[a] <- the first attribute with the same fingerprint. Equal fingerprints fall to the same task, which
+// sees them in the order of the attributes.
+void pair_up(const RawVector<uint64_t>& prints, std::vector<int32_t>& first, int n_threads) {
+  constexpr size_t kAhead = 16, kShare = 1 << 17;  // attributes of a task, about
+  const size_t n = prints.size(), n_tasks = std::bit_ceil(n / kShare + 1);
+  for_each_task(n_threads, n_tasks, [&](size_t task, int) {
+    RawVector<uint32_t> mine;
+    mine.reserve(n / n_tasks * 5 / 4 + 64);
+    for (size_t a = 0; a < n; ++a)
+      if ((prints[a] >> 32) % n_tasks == task && prints[a] != kAlone) mine.push_back(static_cast<uint32_t>(a));
+    const size_t mask = std::bit_ceil(2 * mine.size() + 2) - 1;
+    RawVector<int32_t> table(mask + 1, -1);
+    for (size_t k = 0; k < mine.size(); ++k) {
+      if (k + kAhead < mine.size()) __builtin_prefetch(&table[prints[mine[k + kAhead]] & mask], 1);
+      const uint64_t print = prints[mine[k]];
+      size_t slot = print & mask;
+      while (table[slot] >= 0 && prints[table[slot]] != print) slot = (slot + 1) & mask;
+      if (table[slot] < 0)
+        table[slot] = static_cast<int32_t>(mine[k]);
+      else
+        first[mine[k]] = table[slot];
+    }
+  });
 }
 
 }  // namespace
@@ -184,7 +192,7 @@ std::vector<int32_t> same_columns(const AttributeTokens& columns, int n_threads)
     });
   };
   each([&](int64_t a) { prints[a] = fingerprint(columns, a), first[a] = static_cast<int32_t>(a); });
-  pair_up(prints, first);
+  pair_up(prints, first, n_threads);
   each([&](int64_t a) {  // an attribute that is first stays so: no task reads what another one writes
     if (first[a] != a && !equal(columns, a, first[a])) first[a] = static_cast<int32_t>(a);
   });

@@ -108,7 +108,9 @@ class Reading {
     alone_ = alone_ && (known_ == left_ || shared_ == nullptr);
     if (numbers_names()) {
       if (shared_ == nullptr) shared_ = std::make_unique<SharedNames>();
-      shared_->reserve(left_ == 0 ? blocks.size() * kTokens * kNewPerToken : std::max(new_, expected_));
+      const double begun = static_cast<double>(blocks.size() * kTokens * kNewPerToken);
+      shared_->reserve(left_ == 0 ? static_cast<size_t>(begun * std::pow(share, -kGrowth))
+                                  : std::max(new_, expected_));
     }
     read_plain(sequences, blocks);
     for (Block& block : blocks) read_rest(sequences, block);
