@@ -42,6 +42,7 @@ class Variant(NamedTuple):
     templates: str = ""
     functions: tuple[str, ...] = ()
     variance: float = 10.0
+    whole: float | None = None  # variance of features of whole segments, where it differs
 
 
 VARIANTS = {
@@ -60,6 +61,9 @@ VARIANTS = {
     "all + three": Variant(templates=ALL, functions=THREE),
     "all + three, variance 5": Variant(templates=ALL, functions=THREE, variance=5.0),
     "all + three, variance 20": Variant(templates=ALL, functions=THREE, variance=20.0),
+    "all + lengths, whole 2": Variant(templates=ALL, functions=("lengths",), whole=2.0),
+    "all + three, whole 2": Variant(templates=ALL, functions=THREE, whole=2.0),
+    "all + three, whole 40": Variant(templates=ALL, functions=THREE, whole=40.0),
     "all + four": Variant(templates=ALL, functions=(*THREE, "around")),
     "all + three + tags": Variant(templates=ALL + TAGS, functions=THREE),
     "all + three, not near": Variant(templates=ALL.replace(NEAR, ""), functions=THREE),
@@ -82,7 +86,10 @@ def entities_of(data: Path, name: str, n: int | None) -> Data:
 
 def model_of(variant: Variant, lists: Any, iterations: int, jobs: int | None) -> Any:
     """The model of a variant, not yet trained."""
-    shared: dict[str, Any] = {"gazetteers": lists, "prior": fc.Gaussian(variance=variant.variance)}
+    variance: Any = variant.variance
+    if variant.whole is not None:
+        variance = fc.groups.by_template({"segment*": variant.whole}, otherwise=variant.variance)
+    shared: dict[str, Any] = {"gazetteers": lists, "prior": fc.Gaussian(variance=variance)}
     shared |= {"optimiser": fc.LBFGS(max_iterations=iterations), "n_jobs": jobs}
     if variant.scheme:
         return fc.ChainCRF("entities-gazetteers", **shared)
@@ -170,7 +177,7 @@ def report(options: argparse.Namespace, to: Predictions) -> list[str]:
     lines = table(
         head, [[name, f"{r['weights']:,}", f"{r['cpu']}", f"{r['f_a']:.2f}"] for name, r in rows.items()]
     )
-    chosen = [_best(rows, scheme) for scheme in ("iob2", "iobes", "")]
+    chosen = [best_of(rows, scheme) for scheme in ("iob2", "iobes", "")]
     gold = entities_of(options.data, "eng.testb", options.sentences).y
     found = {name: to.labels(name, "b", gold) for name in chosen}
     scored = [[name, f"{100 * fc.metrics.span_scores(gold, found[name]).f:.2f}"] for name in chosen]
@@ -181,7 +188,7 @@ def report(options: argparse.Namespace, to: Predictions) -> list[str]:
     return lines
 
 
-def _best(rows: dict[str, Any], scheme: str) -> str:
+def best_of(rows: dict[str, Any], scheme: str) -> str:
     """The variant of a scheme with the greatest F on test set A; similarities are required of segments."""
     own = [name for name in rows if VARIANTS[name].scheme == scheme]
     able = [name for name in own if scheme or NEAR in VARIANTS[name].templates]

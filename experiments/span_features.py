@@ -3,7 +3,6 @@
     lengths   the words before, after, first and last, the ending and the shape, each joined with the length
               (1, 2, 3 and more): what a word says about a name of one token differs from what it says about
               the beginning or the end of a longer one
-    wide      the same with tags, second neighbours, other endings and beginnings
     pattern   the shapes of the words with repetitions cut; short words of small letters as they are
     members   for each word the lists of names that have it as an entry
     around    both neighbours together, and each with the pattern
@@ -22,14 +21,14 @@ from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.features.predicates import shape
 from fieldcraft.features.similarity import entries_of
 
-KINDS = ("lengths", "wide", "pattern", "members", "around")
+KINDS = ("lengths", "pattern", "members", "around")
 LONGEST = 6  # tokens of a candidate that has these attributes
 _REPEATED = re.compile(r"(.)\1+")
 
 
 @cache
 def outline(word: str) -> str:
-    """Its shape with repetitions cut: Xx+, X+, 9+-9+."""
+    """Its shape with repetitions cut: Xx+, X+, d+-d+."""
     return _REPEATED.sub(r"\1+", shape(word))
 
 
@@ -51,8 +50,7 @@ class SpanFeatures:
     """
 
     def __init__(self, kinds: Sequence[str], lists: Sequence[Gazetteer] = ()) -> None:
-        self.kinds = tuple(kind for kind in kinds if kind != "wide")
-        self.wide = "wide" in kinds
+        self.kinds = tuple(kinds)
         self.names = [g.name for g in lists]
         self._entries = [{entry for entry in entries_of(g) if b" " not in entry} for g in lists]
         self._known: dict[str, str] = {}
@@ -60,11 +58,11 @@ class SpanFeatures:
     def __call__(self, sequence: Any, start: int, end: int) -> list[str]:
         if end - start > LONGEST:
             return []
-        words, tags = sequence.columns["word"], sequence.columns["pos"]
+        words: list[str] = sequence.columns["word"]
         found: list[str] = []
         for kind in self.kinds:
             found += getattr(self, f"_{kind}")(words, start, end)
-        return found + (_wide(words, tags, start, end) if self.wide else [])
+        return found
 
     def _lengths(self, words: list[str], a: int, b: int) -> list[str]:
         n = min(b - a, 3)
@@ -97,23 +95,6 @@ class SpanFeatures:
             marks = [name[0] for name, entries in zip(self.names, self._entries) if entry in entries]
             self._known[word] = "".join(marks) or "-"
         return self._known[word]
-
-
-def _wide(words: list[str], tags: list[str], a: int, b: int) -> list[str]:
-    n, first, last = min(b - a, 3), words[a], words[b - 1]
-    before, after = _neighbours(tags, a, b)
-    second = words[a - 2] if a > 1 else "", words[b + 1] if b + 1 < len(words) else ""
-    outlines = [outline(word) for word in _neighbours(words, a, b)]
-    return [
-        f"{n} tags {before} {tags[a]}",
-        f"{n} tags {tags[b - 1]} {after}",
-        f"{n} second before {second[0]}",
-        f"{n} second after {second[1]}",
-        *(f"{n} ending {last[-k:]}" for k in (2, 4)),
-        *(f"{n} beginning {first[:k]}" for k in (2, 3, 4)),
-        f"{n} shapes {outlines[0]} {outline(first)}",
-        f"{n} shapes {outline(last)} {outlines[1]}",
-    ]
 
 
 def _neighbours(words: list[str], a: int, b: int) -> tuple[str, str]:
