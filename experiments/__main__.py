@@ -14,7 +14,7 @@ from pathlib import Path
 
 from experiments import tables, words_only
 from experiments.cooperation_figures import CooperationFigure
-from experiments.cooperation_report import write_cooperation
+from experiments.cooperation_report import known_curves, write_cooperation
 from experiments.report import known_part, write
 from experiments.running import FULL, QUICK
 from experiments.several import FOREVER, Place, Plan, run
@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> None:
     for one in wanted:
         command = _command(one.name, options)
         if isinstance(one, CooperationFigure):
-            print(write_cooperation(one, laboratory, folder, command))
+            curves = known_curves(one, laboratory) if options.known else one
+            print(write_cooperation(curves, laboratory, folder, command))
             continue
         part = known_part(one, laboratory) if options.known and isinstance(one, Table) else one
         print(write(part, laboratory, folder, command))
@@ -82,7 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--train", action="store_true", help="fill the archive, write no reports")
     add(
-        "--known", action="store_true", help="write tables from the archive alone, with the lines that it has"
+        "--known",
+        action="store_true",
+        help="write from the archive alone, with the lines and curves that it has",
     )
     add("--weights", type=Path, help="folder of weights (default: weights beside the reports)")
     add("--seed", type=int, default=0, help="of the split of the tagging corpus")

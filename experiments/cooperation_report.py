@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from experiments.cooperation import Cooperated, Followed, cooperated
+from experiments.archive import read_lines
+from experiments.cooperation import Cooperated, Followed, cooperated, file_of
 from experiments.cooperation_figures import TASK, CooperationFigure
 from experiments.corpora import TASKS
 from experiments.report import difference, markdown, tested, write_text
 from experiments.running import Laboratory
+
+
+def known_curves(one: CooperationFigure, laboratory: Laboratory) -> CooperationFigure:
+    """The curves of a figure that are in the file; a note names the others."""
+    known, runs, left = read_lines(file_of(laboratory)), [], []
+    for name, run in one.runs:
+        gammas = [
+            c.gamma for c in run.together.values() if c.key(laboratory) in known and c.gamma is not None
+        ]
+        if gammas and run.alone.key(laboratory) in known:
+            runs.append((name, replace(run, gammas=tuple(gammas))))
+        missing = [f"{gamma:g}" for gamma in run.gammas if gamma not in gammas]
+        left += [f"{name}, gamma {', '.join(missing)}"] if missing else []
+    if not runs:
+        raise SystemExit(f"no curve of {one.name} is known; run without --known to train them")
+    notes = (f"**Not followed here:** {'; '.join(left)}.",) if left else ()
+    return replace(one, runs=tuple(runs), notes=(*one.notes, *notes))
 
 
 def write_cooperation(one: CooperationFigure, laboratory: Laboratory, folder: Path, command: str) -> str:
@@ -43,7 +62,9 @@ def write_cooperation(one: CooperationFigure, laboratory: Laboratory, folder: Pa
         "development score.",
         f"![{one.title}]({one.name}.png)",
         markdown([[*heads, "test against alone"], *rows]),
-        "Gamma is chosen by the best development score of its curve; the test set is scored for it alone.",
+        "Gamma is chosen by the best development score of its curve; the test set is scored for it alone. All "
+        "curves of a run have as many iterations of L-BFGS, with a memory for each member; one that is shorter "
+        "found no step that lowers its objective.",
         markdown([["", "gamma", "best iteration", "of", "A", "development"], *grids]),
         *one.notes,
         "\n".join(made),

@@ -87,6 +87,11 @@ def test_several_processes_leave_what_one_leaves(data_file: Callable[[str], Path
     assert plan(several, *NAMES) == {}  # all is known
     lines = (several / "cooperation.jsonl").read_text(encoding="utf-8").splitlines()
     assert sum('"test"' in line for line in lines) == 2  # the chosen gamma's, and that of members alone
+    scored = [read["key"].removesuffix("-test") for read in map(json.loads, lines) if "test" in read]
+    lost = next(line for line in lines if not any(key in line for key in scored))
+    (several / "cooperation.jsonl").write_text("\n".join(set(lines) - {lost}) + "\n", encoding="utf-8")
+    main(["figure-7.5", "--quick", "--known", "--data", "nowhere", "--into", str(several)])
+    assert "**Not followed here:** together, gamma" in (several / "figure-7.5.md").read_text(encoding="utf-8")
     cut = "\n".join(line for line in lines if '"test"' in line or '"ambiguity": [0.0' in line) + "\n"
     (several / "cooperation.jsonl").write_text(cut, encoding="utf-8")  # as a run that was stopped leaves it
     assert [work.done for work in plan(several, *NAMES).values()] == ["follow"] * 8 + ["choose"]
