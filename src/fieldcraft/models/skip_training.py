@@ -15,7 +15,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.paired import PairFeatures
-from fieldcraft.features.word_pairs import WordPairs
+from fieldcraft.features.word_pairs import RELATIONS, WordPairs
 from fieldcraft.labels import encode_labels
 from fieldcraft.models.inputs import EncodedSequences
 from fieldcraft.models.remarks import tell
@@ -49,6 +49,7 @@ class SkipTraining(Training):
     inference, decoding : names of methods with their options
     chain_first : start from the weights of the linear chain
     two_stage : keep these weights, and train those of skip edges alone
+    phrases : skip edges look at how the phrases around both ends lie to each other
     """
 
     def __init__(
@@ -64,9 +65,10 @@ class SkipTraining(Training):
         decoding: Method,
         chain_first: bool,
         two_stage: bool = False,
+        phrases: bool = False,
     ) -> None:
         self.rule, self.observed, self.column, self.tying = rule.checked(), observed, column, tying
-        self.inference, self.search = inference, decoding
+        self.inference, self.search, self.phrases = inference, decoding, phrases
         self.chain_first, self.two_stage = chain_first or two_stage, two_stage
         for name, absent in (("states", "labels"), ("constraints", None), ("beam", None)):
             if getattr(settings, name) != absent:
@@ -89,7 +91,8 @@ class SkipTraining(Training):
         return super().run(X, y, **options)
 
     def _encoder(self) -> Any:
-        return PairFeatures(super()._encoder(), self.rule, self.observed, self.column)
+        relations = RELATIONS if self.phrases else ()
+        return PairFeatures(super()._encoder(), self.rule, self.observed, self.column, relations)
 
     def _design(self, encoder: Any, encoded: Any, labels: list[Any], **options: Any) -> design_.Design:
         del options

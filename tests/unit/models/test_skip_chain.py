@@ -167,6 +167,27 @@ def test_own_templates_of_pairs_and_tyings() -> None:
         assert model.features_.belongs_to("skip").any()
 
 
+def test_a_word_inside_a_longer_phrase_may_have_another_label(tmp_path: Path) -> None:
+    """Synthetic: a name alone is a place, inside a longer name it is part of an organisation."""
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for place in rng.choice(["China", "Japan", "Peru", "Chad", "Mali"], 30):
+        X.append(["in", place, "said", "The", place, "Daily", "today"])
+        y.append(["O", "L", "O", "R", "R", "R", "O"])
+    with_phrases = fc.SkipChainCRF("word[-1]", phrases=True, skip_templates="none").fit(X, y)
+    texts = with_phrases.encoder_.attribute_text(range(with_phrases.encoder_.n_attributes))
+    assert texts[-4:] == [f"phrase={name}" for name in ("equal", "inside", "contains", "other")]
+    skip = with_phrases.features_.belongs_to("skip") & (with_phrases.features_.attribute >= 0)
+    used = with_phrases.encoder_.attribute_text(with_phrases.features_.attribute[skip])
+    assert set(used) == {"phrase=inside"}
+    with_phrases.save(tmp_path / "phrases.fc")
+    other = fc.load(tmp_path / "phrases.fc")
+    new = [["in", "Cuba", "said", "The", "Cuba", "Daily", "today"]]
+    same(other.predict_proba(new)[0], with_phrases.predict_proba(new)[0])
+    labels = other.predict(new)[0]
+    assert (labels[1], labels[4]) == ("L", "R")
+
+
 @pytest.mark.parametrize("method", ["junction_tree", "tree_reweighted", "mean_field", "auto"])
 def test_other_inferences(method: str) -> None:
     X, y = documents(n=4)
