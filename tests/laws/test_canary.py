@@ -83,6 +83,7 @@ CANARIES = {
     "SEGMENT_KBEST": SEGMENTS,
     "SEGMENT_SCORE": SEGMENTS,
     "SEGMENT_SAMPLE": SEGMENTS,
+    "SKIP_CHAIN": [LAWS + "test_skip_chains.py"],
     "SIMILARITY": ["tests/unit/features/test_similarity.py"],
     "MESSAGES": LOOPY,
     "FLOODING": LOOPY,

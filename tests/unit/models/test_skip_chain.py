@@ -225,6 +225,15 @@ def test_bad_settings_are_refused(options: dict[str, Any], rule: str) -> None:
     assert rule in str(caught.value)
 
 
+def test_inspection_shows_the_features_of_the_chain(fitted: fc.SkipChainCRF) -> None:
+    index, weights = fitted.features_, fitted.weights_
+    steps = index.belongs_to("edge") & (index.attribute < 0)
+    matrix = np.full((2, 2), np.nan)
+    matrix[index.previous[steps], index.label[steps]] = weights[steps]
+    same(fitted.inspect().transitions, matrix)
+    assert "step in from" in str(fitted.explain(documents()[0][0], token=6))
+
+
 def test_bad_input_is_refused(fitted: fc.SkipChainCRF) -> None:
     with pytest.raises(InputError, match="pass templates= and columns of words"):
         fc.SkipChainCRF().fit([[["w=a"]]], [["N"]])
