@@ -61,7 +61,7 @@ class Predictor(NamedTuple):
     ranker: Scorer | None = None  # finds the best labels of a calibrated model, as before the calibration
 
     def weight_table(self) -> WeightTable:
-        """The features with their weights and names; those of skip edges, which are no steps, are left out."""
+        """The features with their weights and names, without those of skip edges, which are no steps."""
         from fieldcraft.inspection.weights import WeightTable
 
         assert self.parameters is not None

@@ -49,6 +49,7 @@ class SkipChainCRF(SequenceModel):
         max-product), or a decoding on factor graphs
     chain_first : start from the weights of the linear chain
     two_stage : train the linear chain first and keep its weights; then those of the skip edges alone
+    prior : "auto" is a Gaussian of variance 10, and 0.1 for the weights of skip edges
     word_column : the column whose words are compared
     others : see ChainCRF
 

@@ -25,7 +25,8 @@ from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.objectives.likelihood import Likelihood
 from fieldcraft.optimisers import Optimiser, Size
 from fieldcraft.optimisers.loop import Control
-from fieldcraft.priors import Prior
+from fieldcraft.priors import Gaussian, Prior
+from fieldcraft.priors.groups import by_part
 from fieldcraft.problems import build
 from fieldcraft.problems.skip_chain import SkipProblem
 from fieldcraft.structures.linear_chain import LinearChain
@@ -33,6 +34,7 @@ from fieldcraft.structures.skip_chain import UNSUMMED, Method, SkipChain
 from fieldcraft.structures.states import StateSpace
 
 Floats = NDArray[np.float64]
+SKIP_VARIANCE = 0.1  # of the automatic prior: strong skip edges profit by errors of the estimated log Z
 NO_PAIRS = (
     "no two tokens of a sequence are similar: there are no skip edges, and the model is a linear chain; "
     "read whole documents (documents=True), or choose another similarity="
@@ -111,6 +113,8 @@ class SkipTraining(Training):
         self.n_pairs = len(encoded.scope)
         if self.n_pairs == 0:
             warnings.warn(NO_PAIRS, stacklevel=8)
+        elif s.prior == "auto" and isinstance(self.prior, Gaussian):
+            self.prior = Gaussian(by_part({"skip": SKIP_VARIANCE}, otherwise=Gaussian().variance))
         structure = self._skip_chain(self.classes)
         design = with_pairs(chain, encoder, structure, features=s.features, min_count=s.min_count)
         if len(design.index) == 0:
@@ -129,7 +133,7 @@ class SkipTraining(Training):
             return weights
         n = len(self._chain.index)
         chain = LinearChain(StateSpace.labels(self.classes)).using(self.n_jobs)
-        prior = self._penalty(encoder, index.take(np.arange(n)))
+        prior = _of_first(self._penalty(encoder, index), n, len(index))
         loss = {"objective": self.objective, "costs": None, "label_weights": None}
         options = {**self.optimiser.requests(), **loss, "n_jobs": self.n_jobs}
         problem = build(chain, "gradient", self._chain, prior, **options)
@@ -158,3 +162,12 @@ class SkipTraining(Training):
         n = int(index.belongs_to("skip").sum())
         remark = f"{self.n_pairs:,} pairs of similar words (skip edges), {n:,} features of pairs"
         tell(rules.callbacks, "tell", remark)
+
+
+def _of_first(prior: Prior, n: int, whole: int) -> Prior:
+    """A resolved prior of the first n weights."""
+    settings = {name: value for name, value in vars(prior).items() if np.shape(value) == (whole,)}
+    if not settings:
+        return prior
+    cut: Prior = replace(prior, **{name: np.asarray(v)[:n] for name, v in settings.items()})  # type: ignore[type-var]
+    return cut

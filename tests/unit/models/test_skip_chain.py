@@ -42,7 +42,7 @@ def documents(seed: int = 0, n: int = 12) -> tuple[list[list[str]], list[list[st
 
 @pytest.fixture(scope="module")
 def fitted() -> fc.SkipChainCRF:
-    return fc.SkipChainCRF(TEMPLATES).fit(*documents())
+    return fc.SkipChainCRF(TEMPLATES, prior=fc.Gaussian(10.0)).fit(*documents())
 
 
 def test_without_pairs_it_is_the_linear_chain() -> None:
@@ -146,14 +146,28 @@ def test_a_similarity_of_ones_own_is_set_again_after_loading(tmp_path: Path) -> 
     assert other.predict(X).tolist() == model.predict(X).tolist()
 
 
+def test_the_automatic_penalty_is_stronger_on_skip_edges(tmp_path: Path) -> None:
+    X, y = documents()
+    model = fc.SkipChainCRF(TEMPLATES).fit(X, y)
+    by_hand = fc.SkipChainCRF(
+        TEMPLATES, prior=fc.Gaussian(lambda index: np.where(index.belongs_to("skip"), 0.1, 10.0))
+    )
+    assert np.array_equal(model.weights_, by_hand.fit(X, y).weights_)
+    model.save(tmp_path / "auto.fc")
+    assert fc.load(tmp_path / "auto.fc").prior == fc.Gaussian(
+        fc.groups.by_part({"skip": 0.1}, otherwise=10.0)
+    )
+
+
 def test_two_stages_keep_the_weights_of_the_chain() -> None:
     X, y = documents()
     chain = fc.ChainCRF(TEMPLATES, optimiser=TIGHT).fit(X, y)
-    model = fc.SkipChainCRF(TEMPLATES, optimiser=TIGHT, two_stage=True).fit(X, y)
+    options: dict[str, Any] = {"optimiser": TIGHT, "prior": fc.Gaussian(10.0)}
+    model = fc.SkipChainCRF(TEMPLATES, two_stage=True, **options).fit(X, y)
     skip = model.features_.belongs_to("skip")
     same(model.weights_[~skip], chain.weights_, rel=1e-6, abs=1e-7)
     assert np.abs(model.weights_[skip]).max() > 0.1
-    joint = fc.SkipChainCRF(TEMPLATES, optimiser=TIGHT).fit(X, y)
+    joint = fc.SkipChainCRF(TEMPLATES, **options).fit(X, y)
     assert joint.objective_value_ < model.objective_value_ < chain.objective_value_
     with pytest.raises(InputError, match="two_stage=True trains the chain by its likelihood first"):
         fc.SkipChainCRF(TEMPLATES, objective="pseudo_likelihood", two_stage=True).fit(X, y)
