@@ -34,6 +34,7 @@ from fieldcraft.structures.skip_chain import UNSUMMED, Method, SkipChain
 from fieldcraft.structures.states import StateSpace
 
 Floats = NDArray[np.float64]
+CHAIN_VARIANCE = 10.0  # that of the Gaussian by default
 SKIP_VARIANCE = 0.1  # of the automatic prior: strong skip edges profit by errors of the estimated log Z
 NO_PAIRS = (
     "no two tokens of a sequence are similar: there are no skip edges, and the model is a linear chain; "
@@ -114,7 +115,7 @@ class SkipTraining(Training):
         if self.n_pairs == 0:
             warnings.warn(NO_PAIRS, stacklevel=8)
         elif s.prior == "auto" and isinstance(self.prior, Gaussian):
-            self.prior = Gaussian(by_part({"skip": SKIP_VARIANCE}, otherwise=Gaussian().variance))
+            self.prior = Gaussian(by_part({"skip": SKIP_VARIANCE}, otherwise=CHAIN_VARIANCE))
         structure = self._skip_chain(self.classes)
         design = with_pairs(chain, encoder, structure, features=s.features, min_count=s.min_count)
         if len(design.index) == 0:
@@ -169,5 +170,5 @@ def _of_first(prior: Prior, n: int, whole: int) -> Prior:
     settings = {name: value for name, value in vars(prior).items() if np.shape(value) == (whole,)}
     if not settings:
         return prior
-    cut: Prior = replace(prior, **{name: np.asarray(v)[:n] for name, v in settings.items()})  # type: ignore[type-var]
+    cut: Prior = replace(prior, **{name: np.asarray(v)[:n] for name, v in settings.items()})
     return cut
