@@ -48,7 +48,7 @@ def model(name: str, lists: list[Any], iterations: int) -> Any:
         return fc.ChainCRF("announcements", prior=fc.Gaussian(float(settings[0])), gazetteers=lists)
     options: dict[str, Any] = {"gazetteers": lists, "optimiser": fc.LBFGS(max_iterations=iterations)}
     chain, skip = map(float, settings[:2])
-    prior = fc.Gaussian(lambda index: np.where(index.belongs_to("skip"), skip, chain))
+    prior = fc.Gaussian(fc.groups.by_part({"skip": skip}, otherwise=chain))
     return fc.SkipChainCRF(
         "announcements",
         prior=prior,

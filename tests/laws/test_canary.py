@@ -87,6 +87,7 @@ CANARIES = {
     "SEGMENT_SCORE": SEGMENTS,
     "SEGMENT_SAMPLE": SEGMENTS,
     "SEGMENT_PASSES": [TRAINING + "test_segment_passes.py"],
+    "SKIP_CHAIN": [LAWS + "test_skip_chains.py"],
     "SIMILARITY": ["tests/unit/features/test_similarity.py"],
     "MESSAGES": LOOPY,
     "FLOODING": LOOPY,

@@ -1,7 +1,8 @@
 """Features of tokens and of pairs of tokens: what a skip chain looks at.
 
 Ids: those of tokens first, then those of the templates of pairs where these differ. A pair has the
-attributes of both of its ends, each once, with the larger of two values: observations are or-ed.
+attributes of both of its ends, each once, with the larger of two values: observations are or-ed. Last come
+those that say how the phrases around both ends lie to each other, where these are wanted.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from fieldcraft.errors import InputError, ModelFileError
 from fieldcraft.features.column_reader import RowReader
 from fieldcraft.features.encoded import Encoded, gather
 from fieldcraft.features.extraction import TemplateFeatures
+from fieldcraft.features.segment_templates import as_template
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Template, col
 from fieldcraft.features.user_features import FreeFeatures
-from fieldcraft.features.word_pairs import SIMILARITIES, WordPairs
+from fieldcraft.features.word_pairs import RELATIONS, SIMILARITIES, WordPairs, phrase_relation
 
 Arrays = dict[str, NDArray[Any]]
 KINDS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
@@ -66,10 +68,19 @@ class PairFeatures:
     rule : which tokens form pairs
     observed : attributes of pairs: "same" (those of tokens), "none", or template text
     column : the column with the words that are compared
+    relations : those of the phrases of a pair (word_pairs.RELATIONS) that are attributes
     """
 
-    def __init__(self, tokens: Any, rule: WordPairs, observed: str = SAME, column: str = "word") -> None:
+    def __init__(
+        self,
+        tokens: Any,
+        rule: WordPairs,
+        observed: str = SAME,
+        column: str = "word",
+        relations: Iterable[str] = (),
+    ) -> None:
         self.tokens, self.rule, self.observed, self.column = tokens, rule.checked(), observed, column
+        self.relations = tuple(relations)
         if tokens.kind == "free":
             raise InputError(
                 "skip edges compare words, and X holds features: pass templates= and columns of words"
@@ -103,18 +114,24 @@ class PairFeatures:
 
     @property
     def n_attributes(self) -> int:
+        return self._first_relation + len(self.relations)
+
+    @property
+    def _first_relation(self) -> int:
         return sum(int(part.n_attributes) for part in self.parts)
 
     @property
     def templates(self) -> list[Template]:
         own = [] if self.own is None else list(self.own.templates)
-        return [*self.tokens.templates, *(replace(one, part="skip") for one in own)]
+        phrases = [as_template("phrase", "skip")] if self.relations else []
+        return [*self.tokens.templates, *(replace(one, part="skip") for one in own), *phrases]
 
     @property
     def attribute_template(self) -> NDArray[np.int32]:
         """[A] the template of each attribute."""
         own = [] if self.own is None else [self.own.attribute_template + len(list(self.tokens.templates))]
-        return np.concatenate([self.tokens.attribute_template, *own]).astype(np.int32)
+        phrases = np.full(len(self.relations), len(self.templates) - 1)
+        return np.concatenate([self.tokens.attribute_template, *own, phrases]).astype(np.int32)
 
     @property
     def gazetteers(self) -> dict[str, Any]:
@@ -124,10 +141,12 @@ class PairFeatures:
         """The text of attributes, for display."""
         wanted, first = np.asarray(list(ids), np.int64), int(self.tokens.n_attributes)
         out = np.empty(len(wanted), object)
-        mine = wanted < first
+        mine, phrase = wanted < first, wanted >= self._first_relation
         out[mine] = self.tokens.attribute_text(wanted[mine])
         if self.own is not None:
-            out[~mine] = [f"skip({text})" for text in self.own.attribute_text(wanted[~mine] - first)]
+            others = ~mine & ~phrase
+            out[others] = [f"skip({text})" for text in self.own.attribute_text(wanted[others] - first)]
+        out[phrase] = [f"phrase={self.relations[i]}" for i in wanted[phrase] - self._first_relation]
         return out.tolist()  # type: ignore[no-any-return]
 
     # -- sequences ----------------------------------------------------------------------------------
@@ -135,7 +154,7 @@ class PairFeatures:
     def encode(self, X: Any, *, grow: bool, n_threads: int = 1) -> EncodedPairs:
         """The attributes of tokens and of pairs."""
         encoded: Encoded = self.tokens.encode(X, grow=grow, n_threads=n_threads)
-        scope, rows = self._pairs(X, encoded.offsets)
+        scope, rows, words = self._pairs(X, encoded.offsets)
         looks = encoded
         if self.own is not None:
             looks = self.own.encode(X, grow=grow, n_threads=n_threads)
@@ -147,15 +166,34 @@ class PairFeatures:
             pairs = Encoded(rows, empty, np.zeros(0, np.int32), None)
         elif edges.any() and self.own is None:
             pairs = _without(pairs, edges[self.tokens.attribute_template])
+        if self.relations:
+            pairs = self._with_relations(pairs, scope, words)
         return EncodedPairs.of(encoded, pairs, scope)
 
-    def _pairs(self, X: Any, offsets: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """[P, 2] positions within the batch, and [N + 1] the pairs of each sequence."""
-        words = RowReader(self._reading([col(self.column)])).read(X)[0]
-        found = [self.rule.of(list(row), i) for i, row in enumerate(words)]
+    def _with_relations(self, pairs: Encoded, scope: NDArray[np.int32], words: list[list[str]]) -> Encoded:
+        """The pairs with an attribute more, where theirs is known: how the phrases of both ends lie."""
+        number = {name: i + self._first_relation for i, name in enumerate(self.relations)}
+        offsets = np.cumsum([0, *map(len, words)])
+        of = np.repeat(np.arange(len(words)), np.diff(pairs.offsets))
+        found = [
+            number.get(phrase_relation(words[i], int(u - offsets[i]), int(v - offsets[i])), -1)
+            for i, (u, v) in zip(of.tolist(), scope.tolist())
+        ]
+        ids = np.array(found, np.int32).reshape(-1)
+        ends = pairs.token_ptr[1:][ids >= 0]  # where each goes: behind the others of its pair
+        values = None if pairs.values is None else np.insert(pairs.values, ends, 1.0)
+        ptr = pairs.token_ptr + np.concatenate([[0], np.cumsum(ids >= 0)])
+        return Encoded(pairs.offsets, ptr, np.insert(pairs.attributes, ends, ids[ids >= 0]), values)
+
+    def _pairs(
+        self, X: Any, offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], list[list[str]]]:
+        """[P, 2] positions within the batch, [N + 1] the pairs of each sequence, and the words."""
+        words = [list(row) for row in RowReader(self._reading([col(self.column)])).read(X)[0]]
+        found = [self.rule.of(row, i) for i, row in enumerate(words)]
         rows = np.cumsum([0, *map(len, found)], dtype=np.int64)
         moved = [pairs + np.int32(first) for pairs, first in zip(found, offsets)]
-        return np.concatenate([np.zeros((0, 2), np.int32), *moved]).astype(np.int32), rows
+        return np.concatenate([np.zeros((0, 2), np.int32), *moved]).astype(np.int32), rows, words
 
     def _reading(self, templates: list[Template]) -> Templates:
         """A set that reads the columns of tokens which are tuples in the order of the templates of tokens."""
@@ -169,10 +207,11 @@ class PairFeatures:
     def keep(self, ids: NDArray[np.int64]) -> PairFeatures:
         """An encoder with only these attributes, which must be sorted, renumbered in this order."""
         first = int(self.tokens.n_attributes)
-        a = int(np.searchsorted(ids, first))
-        kept = PairFeatures(self.tokens.keep(ids[:a]), self.rule, self.observed, self.column)
+        a, b = np.searchsorted(ids, [first, self._first_relation]).tolist()
+        relations = [self.relations[i] for i in ids[b:] - self._first_relation]
+        kept = PairFeatures(self.tokens.keep(ids[:a]), self.rule, self.observed, self.column, relations)
         if self.own is not None:
-            kept.own = self.own.keep(ids[a:] - first)
+            kept.own = self.own.keep(ids[a:b] - first)
         return kept
 
     def contents(self) -> list[NDArray[Any]]:
@@ -185,7 +224,7 @@ class PairFeatures:
         similarity = self.rule.similarity if isinstance(self.rule.similarity, str) else None
         settings: dict[str, Any] = {"of": self.kind, "tokens": described, "similarity": similarity}
         settings |= {"cap": self.rule.max_pairs_per_word, "capitalised": self.rule.capitalised}
-        settings |= {"observed": self.observed, "column": self.column}
+        settings |= {"observed": self.observed, "column": self.column, "relations": [*self.relations]}
         arrays: Arrays = {f"tokens.{name}": array for name, array in tables.items()}
         if self.own is not None:
             settings["own"], tables = self.own.state()
@@ -214,7 +253,10 @@ class PairFeatures:
         if not isinstance(settings["observed"], str) or not isinstance(settings["column"], str):
             raise ValueError("the observations of pairs are damaged")
         rule = WordPairs(forgotten if similarity is None else similarity, cap, bool(settings["capitalised"]))
-        made = cls(tokens, rule, settings["observed"], settings["column"])
+        relations = settings["relations"]
+        if not set(relations) <= set(RELATIONS) or len(set(relations)) < len(relations):
+            raise ValueError(f"phrases that lie {relations!r}")
+        made = cls(tokens, rule, settings["observed"], settings["column"], relations)
         if made.own is not None:
             made.own = TemplateFeatures.from_state(settings["own"], _under("own.", arrays))
         return made

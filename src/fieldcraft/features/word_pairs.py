@@ -116,6 +116,39 @@ class WordPairs:
         )
 
 
+RELATIONS = ("equal", "inside", "contains", "other")  # of the phrases that two words stand in
+
+
+def phrase_relation(words: Sequence[str], u: int, v: int) -> str:
+    """How the phrase around word u lies to that around word v: runs of capitalised words.
+
+    >>> words = "China protests . The China Daily reports : China".split()
+    >>> phrase_relation(words, 0, 4), phrase_relation(words, 4, 8), phrase_relation(words, 0, 8)
+    ('inside', 'contains', 'equal')
+    """
+    first, second = _phrase(words, u), _phrase(words, v)
+    if first == second:
+        return "equal"
+    if _within(first, second):
+        return "inside"
+    return "contains" if _within(second, first) else "other"
+
+
+def _phrase(words: Sequence[str], t: int) -> list[str]:
+    """The capitalised words around position t without a gap; the word alone if it is none itself."""
+    start, end = t, t + 1
+    if words[t][:1].isupper():
+        while start > 0 and words[start - 1][:1].isupper():
+            start -= 1
+        while end < len(words) and words[end][:1].isupper():
+            end += 1
+    return list(words[start:end])
+
+
+def _within(short: list[str], long: list[str]) -> bool:
+    return any(long[i : i + len(short)] == short for i in range(len(long) - len(short) + 1))
+
+
 def stem(word: str) -> str:
     """A word in lower case without a common ending.
 

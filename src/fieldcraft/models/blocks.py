@@ -61,12 +61,16 @@ class Predictor(NamedTuple):
     ranker: Scorer | None = None  # finds the best labels of a calibrated model, as before the calibration
 
     def weight_table(self) -> WeightTable:
-        """The features with their weights and names."""
+        """The features with their weights and names, without those of skip edges, which are no steps."""
         from fieldcraft.inspection.weights import WeightTable
 
         assert self.parameters is not None
         learnt = self.parameters
-        return WeightTable(self.structure, learnt.encoder, learnt.index, learnt.weights)
+        index, weights = learnt.index, learnt.weights
+        if "skip" in index.parts:
+            chain = ~index.belongs_to("skip")
+            index, weights = index.select(chain), weights[chain]
+        return WeightTable(self.structure, learnt.encoder, index, weights)
 
 
 def viterbi(structure: Structure, potentials: Any) -> tuple[Ints, Floats | None]:

@@ -39,6 +39,8 @@ class SkipChainCRF(SequenceModel):
     capitalised : False joins words that do not begin with a capital letter, too
     skip_templates : what skip edges look at: "same" (the attributes of both ends, or-ed), "none", or
         templates of their own
+    phrases : skip edges also look at how the phrases (runs of capitalised words) around both words lie:
+        equal, one inside the other ("China", "The China Daily"), or neither
     skip_tying : weights of a skip edge: "full" (one for each pair of labels), "agreement" (one for each label
         that both ends have) or "same" (labels equal, or not)
     inference : "propagation", belief propagation along the chain (a dict adds options: max_iterations,
@@ -47,6 +49,7 @@ class SkipChainCRF(SequenceModel):
         max-product), or a decoding on factor graphs
     chain_first : start from the weights of the linear chain
     two_stage : train the linear chain first and keep its weights; then those of the skip edges alone
+    prior : "auto" is a Gaussian of variance 10, and 0.1 for the weights of skip edges
     word_column : the column whose words are compared
     others : see ChainCRF
 
@@ -65,6 +68,7 @@ class SkipChainCRF(SequenceModel):
     max_pairs_per_word: int | None = 10
     capitalised: bool = True
     skip_templates: str = "same"
+    phrases: bool = False
     skip_tying: str = "full"
     inference: Any = "propagation"
     search: Any = "auto"
@@ -139,6 +143,7 @@ class SkipChainCRF(SequenceModel):
             decoding=search,
             chain_first=self.chain_first,
             two_stage=self.two_stage,
+            phrases=self.phrases,
         )
 
     def _store(self, trained: Trained) -> Any:

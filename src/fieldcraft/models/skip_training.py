@@ -15,7 +15,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.paired import PairFeatures
-from fieldcraft.features.word_pairs import WordPairs
+from fieldcraft.features.word_pairs import RELATIONS, WordPairs
 from fieldcraft.labels import encode_labels
 from fieldcraft.models.inputs import EncodedSequences
 from fieldcraft.models.remarks import tell
@@ -25,7 +25,8 @@ from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.objectives.likelihood import Likelihood
 from fieldcraft.optimisers import Optimiser, Size
 from fieldcraft.optimisers.loop import Control
-from fieldcraft.priors import Prior
+from fieldcraft.priors import Gaussian, Prior
+from fieldcraft.priors.groups import by_part
 from fieldcraft.problems import build
 from fieldcraft.problems.skip_chain import SkipProblem
 from fieldcraft.structures.linear_chain import LinearChain
@@ -33,6 +34,8 @@ from fieldcraft.structures.skip_chain import UNSUMMED, Method, SkipChain
 from fieldcraft.structures.states import StateSpace
 
 Floats = NDArray[np.float64]
+CHAIN_VARIANCE = 10.0  # that of the Gaussian by default
+SKIP_VARIANCE = 0.1  # of the automatic prior: strong skip edges profit by errors of the estimated log Z
 NO_PAIRS = (
     "no two tokens of a sequence are similar: there are no skip edges, and the model is a linear chain; "
     "read whole documents (documents=True), or choose another similarity="
@@ -49,6 +52,7 @@ class SkipTraining(Training):
     inference, decoding : names of methods with their options
     chain_first : start from the weights of the linear chain
     two_stage : keep these weights, and train those of skip edges alone
+    phrases : skip edges look at how the phrases around both ends lie to each other
     """
 
     def __init__(
@@ -64,9 +68,10 @@ class SkipTraining(Training):
         decoding: Method,
         chain_first: bool,
         two_stage: bool = False,
+        phrases: bool = False,
     ) -> None:
         self.rule, self.observed, self.column, self.tying = rule.checked(), observed, column, tying
-        self.inference, self.search = inference, decoding
+        self.inference, self.search, self.phrases = inference, decoding, phrases
         self.chain_first, self.two_stage = chain_first or two_stage, two_stage
         for name, absent in (("states", "labels"), ("constraints", None), ("beam", None)):
             if getattr(settings, name) != absent:
@@ -89,7 +94,8 @@ class SkipTraining(Training):
         return super().run(X, y, **options)
 
     def _encoder(self) -> Any:
-        return PairFeatures(super()._encoder(), self.rule, self.observed, self.column)
+        relations = RELATIONS if self.phrases else ()
+        return PairFeatures(super()._encoder(), self.rule, self.observed, self.column, relations)
 
     def _design(self, encoder: Any, encoded: Any, labels: list[Any], **options: Any) -> design_.Design:
         del options
@@ -108,6 +114,8 @@ class SkipTraining(Training):
         self.n_pairs = len(encoded.scope)
         if self.n_pairs == 0:
             warnings.warn(NO_PAIRS, stacklevel=8)
+        elif s.prior == "auto" and isinstance(self.prior, Gaussian):
+            self.prior = Gaussian(by_part({"skip": SKIP_VARIANCE}, otherwise=CHAIN_VARIANCE))
         structure = self._skip_chain(self.classes)
         design = with_pairs(chain, encoder, structure, features=s.features, min_count=s.min_count)
         if len(design.index) == 0:
@@ -126,7 +134,7 @@ class SkipTraining(Training):
             return weights
         n = len(self._chain.index)
         chain = LinearChain(StateSpace.labels(self.classes)).using(self.n_jobs)
-        prior = self._penalty(encoder, index.take(np.arange(n)))
+        prior = _of_first(self._penalty(encoder, index), n, len(index))
         loss = {"objective": self.objective, "costs": None, "label_weights": None}
         options = {**self.optimiser.requests(), **loss, "n_jobs": self.n_jobs}
         problem = build(chain, "gradient", self._chain, prior, **options)
@@ -155,3 +163,12 @@ class SkipTraining(Training):
         n = int(index.belongs_to("skip").sum())
         remark = f"{self.n_pairs:,} pairs of similar words (skip edges), {n:,} features of pairs"
         tell(rules.callbacks, "tell", remark)
+
+
+def _of_first(prior: Prior, n: int, whole: int) -> Prior:
+    """A resolved prior of the first n weights."""
+    settings = {name: value for name, value in vars(prior).items() if np.shape(value) == (whole,)}
+    if not settings:
+        return prior
+    cut: Prior = replace(prior, **{name: np.asarray(v)[:n] for name, v in settings.items()})
+    return cut

@@ -51,6 +51,11 @@ def by_dependency(*, transitions: float, emissions: float) -> Rule:
     return Grouped("dependency", (("transitions", transitions), ("emissions", emissions)), None)
 
 
+def by_part(numbers: Mapping[str, float], *, otherwise: float | None = None) -> Rule:
+    """A number for each part: "node", "edge", "skip" (the skip edges of a skip chain), "segment" …"""
+    return Grouped("part", tuple(numbers.items()), otherwise)
+
+
 def by_template(numbers: Mapping[str, float], *, otherwise: float | None = None) -> Rule:
     """A number for each template, by its name; ``*`` and ``?`` are wildcards.
 
@@ -180,6 +185,11 @@ def _of_dependency(key: str, index: FeatureIndex, names: Names) -> Mask:
     return index.is_edge if key == "transitions" else ~index.is_edge
 
 
+def _of_part(key: str, index: FeatureIndex, names: Names) -> Mask:
+    del names
+    return index.belongs_to(key)
+
+
 def _of_template(key: str, index: FeatureIndex, names: Names) -> Mask:
     matching = np.array([*_matches(key, names.templates), *_matches(key, [LABEL_PAIRS])], bool)
     return np.asarray(matching[index.template])  # -1, the last one, is the label pairs
@@ -192,6 +202,7 @@ def _of_label(key: str, index: FeatureIndex, names: Names) -> Mask:
 MASKS: dict[str, Callable[[Any, FeatureIndex, Names], Mask]] = {
     "count": _of_counts,
     "dependency": _of_dependency,
+    "part": _of_part,
     "template": _of_template,
     "label": _of_label,
 }
@@ -242,6 +253,7 @@ def _check_names(keys: Sequence[str]) -> None:
 CHECKS: dict[str, Callable[[Sequence[Any]], None]] = {
     "count": _check_bins,
     "dependency": _check_names,
+    "part": _check_names,
     "template": _check_names,
     "label": _check_names,
 }
@@ -256,6 +268,7 @@ def _known(by: str, index: FeatureIndex, names: Names) -> str:
     return {
         "count": counts,
         "dependency": "there are no such features",
+        "part": f"parts: {', '.join(index.parts)}",
         "template": f"templates: {', '.join([*names.templates, LABEL_PAIRS])}",
         "label": f"labels: {', '.join(names.labels)}",
     }[by]

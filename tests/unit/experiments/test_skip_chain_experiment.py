@@ -7,13 +7,14 @@ import json
 from pathlib import Path
 
 import numpy as np
-
 from experiments import seminars, skip_chain
+
 from fieldcraft.corpus import Corpus
 
 TEXT = (
     "<1.2.3.ab+@andrew.cmu.edu.0>\nWho: <speaker>Dr. Ann O'Neil</speaker>\n"
-    "<paragraph><sentence>At <stime>3:30 p.m</stime>.-<etime>5</etime> in <location>DH 2315</sentence></location>.\n"
+    "<paragraph><sentence>At <stime>3:30 p.m</stime>.-<etime>5</etime> in "
+    "<location>DH 2315</sentence></location>.\n"
 )
 
 

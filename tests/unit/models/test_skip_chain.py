@@ -42,7 +42,7 @@ def documents(seed: int = 0, n: int = 12) -> tuple[list[list[str]], list[list[st
 
 @pytest.fixture(scope="module")
 def fitted() -> fc.SkipChainCRF:
-    return fc.SkipChainCRF(TEMPLATES).fit(*documents())
+    return fc.SkipChainCRF(TEMPLATES, prior=fc.Gaussian(10.0)).fit(*documents())
 
 
 def test_without_pairs_it_is_the_linear_chain() -> None:
@@ -146,14 +146,28 @@ def test_a_similarity_of_ones_own_is_set_again_after_loading(tmp_path: Path) -> 
     assert other.predict(X).tolist() == model.predict(X).tolist()
 
 
+def test_the_automatic_penalty_is_stronger_on_skip_edges(tmp_path: Path) -> None:
+    X, y = documents()
+    model = fc.SkipChainCRF(TEMPLATES).fit(X, y)
+    by_hand = fc.SkipChainCRF(
+        TEMPLATES, prior=fc.Gaussian(lambda index: np.where(index.belongs_to("skip"), 0.1, 10.0))
+    )
+    assert np.array_equal(model.weights_, by_hand.fit(X, y).weights_)
+    model.save(tmp_path / "auto.fc")
+    assert fc.load(tmp_path / "auto.fc").prior == fc.Gaussian(
+        fc.groups.by_part({"skip": 0.1}, otherwise=10.0)
+    )
+
+
 def test_two_stages_keep_the_weights_of_the_chain() -> None:
     X, y = documents()
     chain = fc.ChainCRF(TEMPLATES, optimiser=TIGHT).fit(X, y)
-    model = fc.SkipChainCRF(TEMPLATES, optimiser=TIGHT, two_stage=True).fit(X, y)
+    options: dict[str, Any] = {"optimiser": TIGHT, "prior": fc.Gaussian(10.0)}
+    model = fc.SkipChainCRF(TEMPLATES, two_stage=True, **options).fit(X, y)
     skip = model.features_.belongs_to("skip")
     same(model.weights_[~skip], chain.weights_, rel=1e-6, abs=1e-7)
     assert np.abs(model.weights_[skip]).max() > 0.1
-    joint = fc.SkipChainCRF(TEMPLATES, optimiser=TIGHT).fit(X, y)
+    joint = fc.SkipChainCRF(TEMPLATES, **options).fit(X, y)
     assert joint.objective_value_ < model.objective_value_ < chain.objective_value_
     with pytest.raises(InputError, match="two_stage=True trains the chain by its likelihood first"):
         fc.SkipChainCRF(TEMPLATES, objective="pseudo_likelihood", two_stage=True).fit(X, y)
@@ -165,6 +179,27 @@ def test_own_templates_of_pairs_and_tyings() -> None:
         model = fc.SkipChainCRF(TEMPLATES, **options).fit(X, y)
         assert model.score(X, y) > 0.9
         assert model.features_.belongs_to("skip").any()
+
+
+def test_a_word_inside_a_longer_phrase_may_have_another_label(tmp_path: Path) -> None:
+    """Synthetic: a name alone is a place, inside a longer name it is part of an organisation."""
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for place in rng.choice(["China", "Japan", "Peru", "Chad", "Mali"], 30):
+        X.append(["in", place, "said", "The", place, "Daily", "today"])
+        y.append(["O", "L", "O", "R", "R", "R", "O"])
+    with_phrases = fc.SkipChainCRF("word[-1]", phrases=True, skip_templates="none").fit(X, y)
+    texts = with_phrases.encoder_.attribute_text(range(with_phrases.encoder_.n_attributes))
+    assert texts[-4:] == [f"phrase={name}" for name in ("equal", "inside", "contains", "other")]
+    skip = with_phrases.features_.belongs_to("skip") & (with_phrases.features_.attribute >= 0)
+    used = with_phrases.encoder_.attribute_text(with_phrases.features_.attribute[skip])
+    assert set(used) == {"phrase=inside"}
+    with_phrases.save(tmp_path / "phrases.fc")
+    other = fc.load(tmp_path / "phrases.fc")
+    new = [["in", "Cuba", "said", "The", "Cuba", "Daily", "today"]]
+    same(other.predict_proba(new)[0], with_phrases.predict_proba(new)[0])
+    labels = other.predict(new)[0]
+    assert (labels[1], labels[4]) == ("L", "R")
 
 
 @pytest.mark.parametrize("method", ["junction_tree", "tree_reweighted", "mean_field", "auto"])
@@ -202,6 +237,15 @@ def test_bad_settings_are_refused(options: dict[str, Any], rule: str) -> None:
     with pytest.raises(InputError) as caught:
         fc.SkipChainCRF(TEMPLATES, **options).fit(X, [["O", "N", "O", "O", "O", "O", "N"]])
     assert rule in str(caught.value)
+
+
+def test_inspection_shows_the_features_of_the_chain(fitted: fc.SkipChainCRF) -> None:
+    index, weights = fitted.features_, fitted.weights_
+    steps = index.belongs_to("edge") & (index.attribute < 0)
+    matrix = np.full((2, 2), np.nan)
+    matrix[index.previous[steps], index.label[steps]] = weights[steps]
+    same(fitted.inspect().transitions, matrix)
+    assert "step in from" in str(fitted.explain(documents()[0][0], token=6))
 
 
 def test_bad_input_is_refused(fitted: fc.SkipChainCRF) -> None:

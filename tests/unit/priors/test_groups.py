@@ -21,6 +21,7 @@ from fieldcraft.priors.groups import (
     by_count_cutoff,
     by_dependency,
     by_label,
+    by_part,
     by_reliability,
     by_template,
     times_count,
@@ -62,6 +63,7 @@ def test_clusters() -> None:
     assert values(by_count_cutoff(3, rare=4, frequent=INF)) == [4, 4, 4, INF, INF, INF]
     assert values(by_count_cutoff(3, rare=4, frequent=5), UNSEEN) == [4, 4, 4, 5, 5, 5, 4, 4]
     assert values(by_dependency(transitions=9, emissions=2)) == [9, 2, 2, 2, 9, 2]
+    assert values(by_part({"edge": 9}, otherwise=2)) == [9, 2, 2, 2, 9, 2]
     assert values(by_label({"B-*": 3}, otherwise=1)) == [3, 3, 3, 1, 1, 1]
     assert values(by_label({"O": 3, "B-PER": 2, "B-LOC": 1})) == [2, 1, 2, 3, 3, 3]
 
@@ -148,6 +150,7 @@ RULES = {
     "bins": by_count_bins({(1, 3): 0.4, (4, 10): 0.9}, otherwise=INF),
     "cutoff": by_count_cutoff(2, rare=0.1, frequent=2.0),
     "dependency": by_dependency(transitions=9.0, emissions=0.5),
+    "part": by_part({"edge": 4.0}, otherwise=0.5),
     "template": by_template({"suf*": 0.2, "label pairs": 8}, otherwise=1),
     "label": by_label({"B-*": 0.1}, otherwise=2.0),
     "count": times_count(0.05),

@@ -142,9 +142,10 @@ def _documents(blocks: Iterable[Block], job: ReadJob) -> Iterator[tuple[list[str
     if job.docstart == "keep" and not job.documents:
         yield from ((*block, None) for block in blocks)
         return
+    if job.docstart == "keep":
+        raise CorpusError("docstart='keep' reads the lines that open documents as tokens; leave it out")
     if job.docstart != "skip":
-        known = "documents= needs docstart='skip'" if job.docstart == "keep" else "use skip or keep"
-        raise CorpusError(f"docstart={job.docstart!r} is unknown here; {known}")
+        raise CorpusError(f"docstart={job.docstart!r} is unknown; use skip or keep")
     opens = opens_document if job.documents else _OPENS_DOCUMENT
     opened: str | None = None
     for lines, numbers in blocks:
