@@ -1,6 +1,6 @@
 """Image denoising on synthetic images: a grid model against a model of single pixels.
 
-    python -m experiments.denoising [--size 64] [--images 20]
+    python -m experiments.denoising [--size 40] [--images 12]
 
 Images are synthetic: random discs of four grey levels on a background, with Gaussian noise that makes
 neighbouring levels overlap. All models see a pixel's noisy value and its square; the grid models also have a
@@ -64,8 +64,8 @@ def draw(path: Path, noisy: Floats, truth: Any, found: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=64)
-    parser.add_argument("--images", type=int, default=20)
+    parser.add_argument("--size", type=int, default=40)
+    parser.add_argument("--images", type=int, default=12)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
     rng = np.random.default_rng(0)
