@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "canary.hpp"
+#include "kernels/factorial.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -47,6 +48,31 @@ double log_of_sum(Logarithmic, const double* x, int64_t n) {
   double total = 0;
   for (int64_t i = 0; i < n; ++i) total += std::exp(x[i] - high);
   return high + std::log(total);
+}
+
+// One column of the states: row[z] = sum over y of x[y] matrix[y, z].
+void move(Linear, const double* x, int64_t stride, const double* matrix, int n, double* row) {
+  FIELDCRAFT_DISPATCH(move_column, x, stride, matrix, n, row);
+}
+
+void move(Logarithmic, const double* x, int64_t stride, const double* matrix, int n, double* row) {
+  std::fill(row, row + n, kForbidden);
+  for (int y = 0; y < n; ++y)
+    for (int z = 0; z < n; ++z)
+      row[z] = Logarithmic::plus(row[z], Logarithmic::times(x[y * stride], matrix[y * n + z]));
+}
+
+// products[y, z] += x[y] g[z]; in logarithms with the matrix.
+void add(Linear, const double* x, int64_t stride, const double*, const double* g, int n, double* products) {
+  FIELDCRAFT_DISPATCH(add_column_products, x, stride, g, n, products);
+}
+
+void add(Logarithmic, const double* x, int64_t stride, const double* matrix, const double* g, int n,
+         double* products) {
+  for (int y = 0; y < n; ++y)
+    for (int z = 0; z < n; ++z)
+      products[y * n + z] +=
+          std::exp(Logarithmic::times(Logarithmic::times(x[y * stride], matrix[y * n + z]), g[z]));
 }
 
 // Largest number; its difference to the smallest that is not forbidden is added to `range`.
@@ -275,13 +301,7 @@ class FactorialPass {
     double* const row = row_.data();
     for (int64_t a = 0; a < outer; ++a)
       for (int64_t b = 0; b < inner; ++b) {
-        std::fill(row, row + n, Algebra::zero);
-        for (int y = 0; y < n; ++y) {
-          const double from = x[(a * n + y) * inner + b];
-          if (from == Algebra::zero) continue;
-          const double* factors = matrix + b * apart + y * n;
-          for (int z = 0; z < n; ++z) row[z] = Algebra::plus(row[z], Algebra::times(from, factors[z]));
-        }
+        move(Algebra{}, x + a * n * inner + b, inner, matrix + b * apart, n, row);
         for (int z = 0; z < n; ++z) out[(a * n + z) * inner + b] = row[z];
       }
   }
@@ -324,18 +344,8 @@ class FactorialPass {
     for (int64_t a = 0; a < outer; ++a)
       for (int64_t b = 0; b < inner; ++b) {
         for (int z = 0; z < n; ++z) other_[z] = g[(a * n + z) * inner + b];
-        for (int y = 0; y < n; ++y) {
-          const double from = x[(a * n + y) * inner + b];
-          if (from == Algebra::zero) continue;
-          double* const to = products_[c].data() + b * apart + y * n;
-          if constexpr (std::is_same_v<Algebra, Linear>) {
-            for (int z = 0; z < n; ++z) to[z] += from * other_[z];
-          } else {
-            for (int z = 0; z < n; ++z)
-              to[z] +=
-                  std::exp(Algebra::times(Algebra::times(from, edge_[c][b * apart + y * n + z]), other_[z]));
-          }
-        }
+        add(Algebra{}, x + a * n * inner + b, inner, edge_[c].data() + b * apart, other_.data(), n,
+            products_[c].data() + b * apart);
       }
   }
 

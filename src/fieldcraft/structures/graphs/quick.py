@@ -25,15 +25,16 @@ def infer(
     n_jobs: int,
     memory: Any = "1MiB",
     max_iterations: int = 200,
-    tolerance: float = 1e-6,
-    damping: float = 0.0,
+    tolerance: float = 1e-5,
+    damping: float = 0.5,
 ) -> list[Inference]:
     """Exact where that is cheap, else belief propagation.
 
     Parameters
     ----------
     memory : the most that the tables of a junction tree may take
-    max_iterations, tolerance, damping : those of belief propagation, by flooding
+    max_iterations, tolerance, damping : those of belief propagation by flooding, which on a grid of strong
+        factors swings from one half of the cells to the other unless messages are damped
     """
     limit = budget(memory)
 
