@@ -51,7 +51,7 @@ class SGD(Calibrated):
 
     @classmethod
     def automatic(cls, size: Any) -> SGD:
-        """"auto" takes it where gradients are drawn, whose noise an average takes out."""
+        """ "auto" takes it where gradients are drawn, whose noise an average takes out."""
         del size
         return cls(average="linear")
 
