@@ -42,6 +42,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(place / "edges.csv", [["from", "to"], *([f"n{i}", f"n{i + 1}"] for i in range(29) if i != 14)])
     write(place / "odd.csv", [["from", "to"], ["n1", "n99"]])
     write(place / "blank.csv", [[*row[:3], "" if k else "topic", row[4]] for k, row in enumerate(nodes)])
+    write(place / "strange.csv", [*nodes[:2], [*nodes[2][:3], "tax", ""], *nodes[3:]])
+    write(place / "words.csv", [nodes[0], ["n0", "many", *nodes[1][2:]], *nodes[2:]])
+    write(place / "narrow.csv", [[row[0], row[1], *row[3:]] for row in nodes])
     run("graph", "train", "nodes.csv", "edges.csv", *COLUMNS, "-o", "m.fc", "--quiet", cwd=place)
     return place
 
@@ -107,6 +110,15 @@ def test_answers_that_are_not_exact_are_remarked_on(folder: Path) -> None:
         (["tag", "m.fc", "nodes.csv"], ["fieldcraft graph predict m.fc NODES EDGES"]),
         (["graph", "predict", "m.fc", "nodes.csv", "odd.csv"], ["edge 0 (n1 to n99)", "'n99'"]),
         (["graph", "predict", "m.fc", "edges.csv", "edges.csv"], ["no column 'id'"]),
+        (
+            ["graph", "predict", "m.fc", "strange.csv", "edges.csv"],
+            ["node 'n1': label 'tax' is none of art"],
+        ),
+        (
+            ["graph", "predict", "m.fc", "words.csv", "edges.csv"],
+            ["row 0: 'many' in column 'size'"],
+        ),
+        (["graph", "predict", "m.fc", "narrow.csv", "edges.csv"], ["no column 'text'"]),
         (["graph", "train", "nodes.csv", "odd.csv", *COLUMNS, "-o", "x.fc"], ["no row with the id 'n99'"]),
         (["graph", "train", "blank.csv", "edges.csv", *COLUMNS, "-o", "x.fc"], ["known label"]),
         (["graph", "train", "nodes.csv", "edges.csv", "-o", "x.fc"], ["no column 'label'", "topic"]),

@@ -41,7 +41,7 @@ def predict(
 
     keep_inputs([output], [model, nodes, edges])
     crf = load_nodes(model, jobs)
-    linked = crf.tables_.read(nodes, edges)
+    linked = crf.read_tables(nodes, edges)
     given = linked.features, linked.relations, linked.labels
     with remarks(quiet=quiet):
         found = crf.predict(*given)

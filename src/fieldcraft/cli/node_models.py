@@ -82,7 +82,7 @@ def evaluate_nodes(
         raise InputError(f"{path} labels nodes; give their table and that of the edges: {path} NODES EDGES")
     tables = load_nodes(path, model.n_jobs).tables_
     linked = tables.read(*files)
-    kept = [None] * len(linked.ids) if given is None else tables.read(*files, label=given).labels
+    kept = [None] * len(linked.ids) if given is None else model.read_tables(*files, label=given).labels
     with remarks():
         found = model.predict(linked.features, linked.relations, kept)
     pairs = [(a, b) for a, b, c in zip(linked.labels, found, kept) if a is not None and c is None]

@@ -75,7 +75,9 @@ def _parquet(path: str) -> Columns:
         from pyarrow import ArrowInvalid  # type: ignore[import-untyped]
         from pyarrow.parquet import read_table  # type: ignore[import-untyped]
     except ImportError:
-        raise CorpusError(f"{path}: Parquet needs pyarrow (pip install pyarrow), or save CSV") from None
+        raise CorpusError(
+            f"{path}: Parquet needs pyarrow: pip install 'fieldcraft[tables]', or save CSV"
+        ) from None
     try:
         table = read_table(path)
     except ArrowInvalid as error:

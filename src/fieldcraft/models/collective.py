@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fieldcraft.errors import InputError
 from fieldcraft.inspection.nodes import NodeExplanation
 from fieldcraft.models.graph import GraphCRF
-from fieldcraft.models.node_tables import NodeTables, needed
+from fieldcraft.models.node_tables import Linked, NodeTables, needed
 from fieldcraft.models.node_votes import explained
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.cliques import Clique, GraphInstance
@@ -126,15 +126,28 @@ class CollectiveClassifier(GraphCRF):
 
     def predict_tables(self, nodes: Any, edges: Any) -> NDArray[np.object_]:
         """[n] labels of all nodes; those that the table has are kept."""
-        linked = needed(self.tables_).read(nodes, edges)
+        linked = self.read_tables(nodes, edges)
         return self.predict(linked.features, linked.relations, linked.labels)
+
+    def read_tables(self, nodes: Any, edges: Any, *, label: str | None = None) -> Linked:
+        """Ids, features, relations and labels (by default those of the training's column) of tables."""
+        self._require_fitted()
+        tables, names = needed(self.tables_), set(self.classes_)
+        linked = tables.read(nodes, edges, label=label)
+        for node, one in zip(linked.ids, linked.labels):
+            if one is not None and one not in names:
+                raise InputError(
+                    f"node {node!r}: label {one!r} is none of {', '.join(self.classes_)}, which the model has; "
+                    f"leave it empty where it is unknown"
+                )
+        return linked
 
     def explain_node(
         self, nodes: Any, edges: Any, node: Any, *, against: str | None = None, top: int = 10
     ) -> NodeExplanation:
         """The votes of a node's features and neighbours for its label, against the runner-up or another."""
-        tables = needed(self.tables_)
-        return explained(self, tables, tables.read(nodes, edges), str(node), against, top)
+        linked = self.read_tables(nodes, edges)
+        return explained(self, needed(self.tables_), linked, str(node), against, top)
 
     def predict(self, features: Any, graph: Any, labels: Any = None) -> NDArray[np.object_]:  # type: ignore[override]
         """[n] labels of all rows; those that ``labels`` has are kept."""

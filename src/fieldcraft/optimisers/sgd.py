@@ -49,6 +49,12 @@ class SGD(Calibrated):
 
     name = "sgd"
 
+    @classmethod
+    def automatic(cls, size: Any) -> SGD:
+        """ "auto" takes it where gradients are drawn, whose noise an average takes out."""
+        del size
+        return cls(average="linear")
+
     def check(self) -> None:
         super().check()
         self.one_of("average", AVERAGES)

@@ -141,7 +141,7 @@ def test_bad_input_of_predictions() -> None:
         crf.predict_tables({**NODES, "size": [1, "many", 2, 3, 4]}, EDGES)
     with pytest.raises(CorpusError, match="the table of nodes has no column 'venue'"):
         crf.predict_tables({name: cells for name, cells in NODES.items() if name != "venue"}, EDGES)
-    with pytest.raises(InputError, match="variable 0: label 'mid' is none of hi, lo"):
+    with pytest.raises(InputError, match="node 'a': label 'mid' is none of hi, lo"):
         crf.predict_tables({**NODES, "label": ["mid", None, None, None, None]}, EDGES)
     linked = crf.tables_.read(NODES, EDGES)
     with pytest.raises(InputError, match="observations have 2 columns, in training"):
