@@ -39,7 +39,9 @@ def test_examples_show_results(page: Path) -> None:
     text = "\n".join(snippet.text for snippet in snippets(page) if ">>> " in snippet.text)
     examples = doctest.DocTestParser().get_examples(text)
     judged = re.compile(r"[=<>]=|[<>]|\b(all|any|allclose|array_equal|isclose)\(")
-    bare = [e.source for e in examples if set(re.findall(r"\w+", e.want)) == {"True"} and judged.search(e.source)]
+    bare = [
+        e.source for e in examples if set(re.findall(r"\w+", e.want)) == {"True"} and judged.search(e.source)
+    ]
     assert bare == []
 
 
