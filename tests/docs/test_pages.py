@@ -5,6 +5,7 @@ Links and their anchors lead somewhere, and every page is in the site's navigati
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
@@ -30,6 +31,18 @@ def test_no_snippet_is_passed_over(page: Path) -> None:
     assert re.findall(r"^(?:>>> |\$ fieldcraft).*", prose(page), re.MULTILINE) == []
     others = [s for s in snippets(page) if s.language not in {"python", "console"}]
     assert [s.line for s in others if ">>> " in s.text or s.text.startswith("$ ")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_examples_show_results(page: Path) -> None:
+    """A reader learns more from a number than from `True`."""
+    text = "\n".join(snippet.text for snippet in snippets(page) if ">>> " in snippet.text)
+    examples = doctest.DocTestParser().get_examples(text)
+    judged = re.compile(r"[=<>]=|[<>]|\b(all|any|allclose|array_equal|isclose)\(")
+    bare = [
+        e.source for e in examples if set(re.findall(r"\w+", e.want)) == {"True"} and judged.search(e.source)
+    ]
+    assert bare == []
 
 
 def anchors(page: Path) -> set[str]:
