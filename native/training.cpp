@@ -289,6 +289,22 @@ void ChainProblem::run_block(Relay::Task task, Lane& lane) {
   }
 }
 
+// totals [S, S] <- the gradient of label pairs, of all blocks in their order.
+void ChainProblem::sum_pairs(double* totals) const {
+  const Sweep& sweep = *sweep_;
+  const size_t S = static_cast<size_t>(n_states()), P = static_cast<size_t>(blocks_->field().P());
+  std::vector<double> sums(S * P, 0.0);  // of chains in step, if there are any
+  for (size_t b = 0; b * S * P < sweep.products.size(); ++b)
+    for (size_t k = 0; k < S * P; ++k) sums[k] += sweep.products[b * S * P + k];
+  for (size_t x = 0; x < S; ++x)
+    for (size_t y = 0; y < S; ++y) {
+      double& total = totals[x * S + y] = 0;
+      if (in_step(blocks_->field())) total = sums[x * P + y] * sweep.matrix[x * P + y];
+      for (const std::optional<PairSums>& other : sweep.pairs)
+        if (other) total += other->total(x * static_cast<size_t>(padded(n_states())) + y, *sweep.edges);
+    }
+}
+
 // Writes the gradient, feature by feature, from the sums of the columns and from what it holds for label
 // pairs; adds the penalty. Returns <weights, less>.
 double ChainProblem::finish(const double* weights, Less from, double* gradient, Quadratic* penalty) {
@@ -345,17 +361,14 @@ double ChainProblem::sweep(Mode mode, const double* weights, Less less, double* 
         }
       },
       &watch);
-  for_each_task(n_threads_, field.n_pieces(),
-                [&](size_t piece, int) { blocks_->merge(piece, sweep.sums.data()); });
-  const auto total = [&](int x, int y) {
-    double sum = 0;
-    for (size_t b = 0; b < sweep.pairs.size(); ++b) {
-      if (in_step(field)) sum += sweep.products[(b * S + x) * P + y] * sweep.matrix[x * P + y];
-      if (sweep.pairs[b]) sum += sweep.pairs[b]->total(static_cast<size_t>(x) * padded(S) + y, *sweep.edges);
-    }
-    return sum;
-  };
-  field.collect_pairs(total, gradient);
+  const size_t n_pieces = field.n_pieces();
+  for_each_task(n_threads_, n_pieces + 1, [&](size_t task, int) {
+    if (task == 0)
+      sum_pairs(pairs.data());
+    else
+      blocks_->merge(task - 1, sweep.sums.data());
+  });
+  field.collect_pairs([&](int x, int y) { return pairs[static_cast<size_t>(x) * S + y]; }, gradient);
   return finish(weights, less, gradient, penalty);
 }
 
@@ -372,8 +385,12 @@ double ChainProblem::evaluate(const double* weights, double* gradient, double* p
 
 // The sum of the sequences' values, less the gold part of the likelihood.
 double ChainProblem::total(const double* values, double gold) const {
-  CompensatedSum value;  // the terms are large: their rounding errors would hide small steps
-  for (int64_t i = 0; i < n_sequences(); ++i) value.add(fused_ ? weight_of(i) * values[i] : values[i]);
+  constexpr int64_t kSums = 4;  // side by side, so that additions do not wait for one another
+  CompensatedSum sums[kSums];   // the terms are large: their rounding errors would hide small steps
+  for (int64_t i = 0; i < n_sequences(); ++i)
+    sums[i % kSums].add(fused_ ? weight_of(i) * values[i] : values[i]);
+  CompensatedSum value;
+  for (const CompensatedSum& sum : sums) value.add(sum);
   if (fused_) value.add(-gold);
   return value.total();
 }

@@ -115,6 +115,7 @@ class ChainProblem {
   double total(const double* values, double gold) const;
   double sweep(Mode mode, const double* weights, Less less, double* gradient, double* per_sequence,
                Watch& watch, Quadratic* penalty = nullptr);
+  void sum_pairs(double* totals) const;
   double finish(const double* weights, Less less, double* gradient, Quadratic* penalty);
   void run_block(Relay::Task task, Lane& lane);
   size_t run_together(const Block& block, size_t first, Lane& lane);

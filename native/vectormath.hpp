@@ -17,6 +17,7 @@ class CompensatedSum {
     lost_ += std::abs(sum_) >= std::abs(x) ? (sum_ - next) + x : (x - next) + sum_;
     sum_ = next;
   }
+  void add(const CompensatedSum& other) { add(other.sum_), add(other.lost_); }
   double total() const { return sum_ + lost_; }
 
  private:
