@@ -138,7 +138,8 @@ void pair_up(const RawVector<uint64_t>& prints, std::vector<int32_t>& first, int
     RawVector<uint32_t> mine;
     mine.reserve(n / n_tasks * 5 / 4 + 64);
     for (size_t a = 0; a < n; ++a)
-      if ((prints[a] >> 32) % n_tasks == task && prints[a] != kAlone) mine.push_back(static_cast<uint32_t>(a));
+      if ((prints[a] >> 32) % n_tasks == task && prints[a] != kAlone)
+        mine.push_back(static_cast<uint32_t>(a));
     const size_t mask = std::bit_ceil(2 * mine.size() + 2) - 1;
     RawVector<int32_t> table(mask + 1, -1);
     for (size_t k = 0; k < mine.size(); ++k) {

@@ -37,11 +37,9 @@ class Builder {
 
   void add(int32_t attribute, bool edge, uint32_t code, int64_t count, int64_t family) {
     if (count < min_count_) return;
-    out.attribute.push_back(attribute);
-    out.previous.push_back(edge ? static_cast<int32_t>(code / S_) : -1);
-    out.label.push_back(static_cast<int32_t>(edge ? code % S_ : code));
-    out.count.push_back(static_cast<int32_t>(count));
-    out.family.push_back(static_cast<int32_t>(family));
+    rows.push_back({attribute, edge ? static_cast<int32_t>(code / S_) : -1,
+                    static_cast<int32_t>(edge ? code % S_ : code), static_cast<int32_t>(count),
+                    static_cast<int32_t>(family)});
   }
 
   // One attribute (or none, -1) with the codes of its occurrences, which are at `family` positions.
@@ -66,7 +64,10 @@ class Builder {
     }
   }
 
-  FeatureCounts out;
+  struct Row {
+    int32_t attribute, previous, label, count, family;
+  };
+  RawVector<Row> rows;
 
  private:
   // The same without a tally, whose memory would be that of a matrix of label pairs.
@@ -142,16 +143,15 @@ void add_pairs(const EncodedTokens& tokens, const Candidates& gold, int S, bool 
 
 FeatureCounts joined(const std::vector<Builder>& builders, int n_threads) {
   std::vector<size_t> first{0};
-  for (const Builder& one : builders) first.push_back(first.back() + one.out.label.size());
+  for (const Builder& one : builders) first.push_back(first.back() + one.rows.size());
   FeatureCounts all;
-  using Column = RawVector<int32_t> FeatureCounts::*;
-  constexpr Column kColumns[] = {&FeatureCounts::attribute, &FeatureCounts::previous, &FeatureCounts::label,
-                                 &FeatureCounts::count, &FeatureCounts::family};
-  for (const Column column : kColumns) (all.*column).resize(first.back());
+  for (RawVector<int32_t>* column : {&all.attribute, &all.previous, &all.label, &all.count, &all.family})
+    column->resize(first.back());
   for_each_task(n_threads, builders.size(), [&](size_t b, int) {
-    for (const Column column : kColumns) {
-      const RawVector<int32_t>& from = builders[b].out.*column;
-      std::copy(from.begin(), from.end(), (all.*column).begin() + static_cast<int64_t>(first[b]));
+    size_t at = first[b];
+    for (const Builder::Row& row : builders[b].rows) {
+      all.attribute[at] = row.attribute, all.previous[at] = row.previous, all.label[at] = row.label;
+      all.count[at] = row.count, all.family[at++] = row.family;
     }
   });
   return all;
@@ -178,7 +178,7 @@ FeatureCounts count_features(const EncodedTokens& tokens, const AttributeTokens&
                              tally);
     }
   });
-  return alone ? std::move(builders[0].out) : joined(builders, n_threads);
+  return joined(builders, n_threads);
 }
 
 }  // namespace fieldcraft

@@ -56,8 +56,10 @@ void Interner::append_new(const std::vector<std::vector<std::string_view>>& part
       }
       for (size_t i = 0; i < n; ++i) {
         size_t slot = hashes[i] & mask_;
-        for (uint32_t seen = kEmpty; !std::atomic_ref<uint32_t>(slots[slot]).compare_exchange_strong(
-                 seen, tag_of(hashes[i]) | static_cast<uint32_t>(id + i), std::memory_order_relaxed);
+        for (uint32_t seen = kEmpty;
+             !std::atomic_ref<uint32_t>(slots[slot])
+                  .compare_exchange_strong(seen, tag_of(hashes[i]) | static_cast<uint32_t>(id + i),
+                                           std::memory_order_relaxed);
              seen = kEmpty)
           slot = (slot + 1) & mask_;
       }

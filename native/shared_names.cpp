@@ -11,8 +11,7 @@ constexpr size_t kSoon = 1024;  // bytes of records between a prefetch and its u
 // Whether `position` is the lowest by now, or was so when its record was made.
 bool lower(std::atomic<uint64_t>& first, uint64_t position) {
   uint64_t lowest = first.load(std::memory_order_relaxed);
-  while (position < lowest &&
-         !first.compare_exchange_weak(lowest, position, std::memory_order_relaxed)) {
+  while (position < lowest && !first.compare_exchange_weak(lowest, position, std::memory_order_relaxed)) {
   }
   return position <= lowest;
 }
@@ -65,8 +64,7 @@ uint32_t SharedNames::make(const Asked& asked, uint64_t position, Room& room) {
     room.handle = static_cast<uint32_t>(memory_.size() - 1) * kUnits;
     segments_[memory_.size() - 1] = room.next;
   }
-  Record* const record =
-      new (room.next) Record{{position}, kUnsettled, static_cast<uint32_t>(name.size())};
+  Record* const record = new (room.next) Record{{position}, kUnsettled, static_cast<uint32_t>(name.size())};
   prefetch_to_write(room.next + kSoon);  // else the exchange below would wait for this memory
   void* const text = static_cast<void*>(record + 1);
   if (name.size() <= ShortName::kMost)

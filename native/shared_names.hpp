@@ -77,8 +77,8 @@ class SharedNames {
   void reserve(size_t more);
 
   // ids[i] <- the id of a name that is settled, or `above` + its handle. Positions are from, from + 1, …
-  // `in_memory`: the kMost bytes before the end of each name are readable, also those that are not the name's.
-  // Returns how many names are new in the table; they were claimed.
+  // `in_memory`: the kMost bytes before the end of each name are readable, also those that are not the
+  // name's. Returns how many names are new in the table; they were claimed.
   size_t look_up(const std::vector<std::string_view>& names, bool in_memory, uint64_t from, int32_t above,
                  Room& room, std::vector<Note>& notes, int32_t* ids);
 

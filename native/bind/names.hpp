@@ -16,15 +16,19 @@ class Names {
  public:
   std::vector<std::string_view> names;  // of all attributes of the sequence
   std::vector<uint64_t> hashes;         // once they were asked for
-  std::vector<double> values;       // empty while all are 1
-  std::vector<int64_t> token_ends;  // number of attributes up to and including each token
+  std::vector<double> values;           // empty while all are 1
+  std::vector<int64_t> token_ends;      // number of attributes up to and including each token
 
   // Whether the bytes before a name are memory of the object that it is in, or of this: ShortName::before.
   bool in_memory = false;
 
   void find_hashes() {
     hashes.resize(names.size());
-    for (size_t i = 0; i < names.size(); ++i) hashes[i] = hash_bytes(names[i].data(), names[i].size());
+    for (size_t i = 0; i < names.size(); ++i) {
+      const char* const begin = names[i].data();
+      const size_t n = names[i].size();
+      hashes[i] = in_memory ? hash_before(begin + n, n) : hash_bytes(begin, n);
+    }
   }
 
  protected:

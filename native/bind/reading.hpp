@@ -221,8 +221,7 @@ class Reading {
 
   // Ids of the attributes of a sequence; absent(k) is that of attribute k, which the table lacks.
   template <class Absent>
-  void look_up(Names& names, std::vector<int32_t>& found, const Interner& table,
-               const Absent& absent) const {
+  void look_up(Names& names, std::vector<int32_t>& found, const Interner& table, const Absent& absent) const {
     const size_t total = names.names.size();
     names.find_hashes();
     found.resize(total);

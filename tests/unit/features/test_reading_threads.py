@@ -5,6 +5,7 @@ The expected ids are computed here in plain Python: attributes are numbered as t
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import signal
@@ -51,6 +52,18 @@ def lists(words: list[str]) -> Corpus:
     ]
 
 
+def by_length() -> Corpus:
+    """Names of 0 to 40 bytes that begin or end alike, some of them with zeros in front."""
+    rng = random.Random(3)
+
+    def name() -> str:
+        n, kind = rng.randrange(41), rng.randrange(4)
+        text = ["x" * n, "\0" * (n // 3) + "x" * (n - n // 3), f"{rng.randrange(50):x}" * n, "é" * (n // 2)]
+        return rng.choice(["", "y"]) + text[kind][:40] + rng.choice(["", "\0", "y"])
+
+    return [[[name() for _ in range(5)] for _ in range(20)] for _ in range(SEQUENCES)]
+
+
 def value(rng: random.Random, words: list[str], *, foreign: bool) -> Any:
     kinds: list[Callable[[], Any]] = [
         lambda: fresh(rng, words),
@@ -91,6 +104,7 @@ def items(words: list[str], *, foreign: bool) -> Corpus:
 CORPORA: dict[str, Callable[[], Corpus]] = {
     **{f"lists, {name}": lambda words=words: lists(words) for name, words in WORDS.items()},
     **{f"items, {name}": lambda words=words: items(words, foreign=False) for name, words in WORDS.items()},
+    "lists, every length": by_length,
     "items, some foreign": lambda: items(WORDS["latin"], foreign=True),
 }
 
@@ -135,6 +149,17 @@ def same(a: Encoded, b: Encoded) -> bool:
 def test_this_python_is_read_in_parallel() -> None:
     """Otherwise the tests below compare one thread with itself."""
     assert _core.reads_in_parallel()
+
+
+@pytest.mark.parametrize("hash_size", [1_000_003, 2**31 - 3])
+def test_a_name_has_one_hash_however_it_is_read(hash_size: int) -> None:
+    X = by_length()[:40]
+    read = FreeFeatures(hash_size=hash_size).encode(X, grow=True, n_threads=2)
+    foreign = [[[Name(name) for name in item] for item in sequence] for sequence in X]
+    assert same(read, FreeFeatures(hash_size=hash_size).encode(foreign, grow=True))
+    for name in (name for sequence in X for item in sequence for name in item):
+        ctypes.pythonapi.PyUnicode_AsUTF8(ctypes.py_object(name))  # from now on Python keeps its UTF-8
+    assert same(read, FreeFeatures(hash_size=hash_size).encode(X, grow=True))
 
 
 @pytest.mark.parametrize("allocator", ["pymalloc", "malloc", "debug"])
