@@ -9,8 +9,8 @@
 // log Z is their sum plus the log-sum of the last row. Marginals of segments are
 // exp(entry + inner + beta - log Z); those of tokens inside are sums of these, never differences.
 //
-// Where the edges are the same at all positions, sums over transitions are products with exp(edge); a sum so
-// small that it may have lost terms is computed again in log space.
+// Sums over transitions are products with exp(edge), which is made once where all positions share the edges;
+// a sum so small that it may have lost terms is computed again in log space.
 #include "segments.hpp"
 
 #include <algorithm>
@@ -107,17 +107,27 @@ void SegmentPass::prepare(const SegmentSequence& from) {
   std::fill_n(runs_.data(), padded(space.n_columns), kMinusInf);
   std::fill_n(values_.data(), padded(space.n_columns), kMinusInf);
   std::fill_n(masses_.data(), padded(S), kMinusInf);
-  if (from.edge_stride != 0) {
-    matrix_serves_ = false;
-  } else if (prepared_ != from.edge) {
-    prepared_ = from.edge, matrix_serves_ = true;
-    matrix_.assign(S * K, 0.0);
-    for (int64_t i = 0; i < S * K; ++i) {
-      const double score = space.entering[i] < 0 ? kMinusInf : from.edge[space.entering[i]];
-      matrix_[i] = std::exp(score);
-      matrix_serves_ = matrix_serves_ && (score == kMinusInf || std::abs(score) < kWidestMatrix);
-    }
+  matrix_.reserve(padded(S * K));
+  if (from.edge_stride == 0 && prepared_ != from.edge) take_step(from, 0);
+  prepared_ = from.edge_stride == 0 ? from.edge : nullptr;
+}
+
+// matrix_ of the step to t, where it has edges of its own.
+void SegmentPass::step_to(const SegmentSequence& from, int64_t t) {
+  if (from.edge_stride != 0) take_step(from, t);
+}
+
+void SegmentPass::take_step(const SegmentSequence& from, int64_t t) {
+  const int64_t n = from.space.n_states * from.space.n_types;
+  const double* edge = from.edge_at(t);
+  matrix_serves_ = true;
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t step = from.space.entering[i];
+    matrix_[i] = step < 0 ? kMinusInf : edge[step];
+    matrix_serves_ = matrix_serves_ && (matrix_[i] == kMinusInf || std::abs(matrix_[i]) < kWidestMatrix);
   }
+  std::fill(matrix_.data() + n, matrix_.data() + padded(n), kMinusInf);
+  if (matrix_serves_) exp_of(matrix_.data(), n);
 }
 
 // entry_ of t > 0 from alpha_ of t - 1, whose largest is 0 or all of which are -inf.
@@ -126,6 +136,7 @@ void SegmentPass::enter(const SegmentSequence& from, int64_t t) {
   const int64_t K = space.n_types, S = space.n_states;
   const double *alpha = &alpha_[(t - 1) * S], *edge = from.edge_at(t);
   double* entry = &entry_[t * K];
+  step_to(from, t);
   const auto exactly = [&](int64_t x) {
     return log_sum(S, [&](int64_t e) {
       const int32_t step = space.entering[e * K + x];
@@ -303,7 +314,7 @@ void SegmentPass::marginals(const SegmentSequence& from, double* node, double* e
       }
       begun_[x] = top + std::log(x == 0 ? CANARY(SEGMENT_BACKWARD, total) : total);
     }
-    if (s > 0) pair_marginals(from, s, edge + s * E), follow(from, s - 1);
+    if (s > 0) step_to(from, s), pair_marginals(from, s, edge + s * E), follow(from, s - 1);
     breath_.after(8 * (C + S * K));
   }
 }

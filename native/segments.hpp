@@ -82,6 +82,8 @@ class SegmentPass {
 
  private:
   void prepare(const SegmentSequence& from);
+  void step_to(const SegmentSequence& from, int64_t t);
+  void take_step(const SegmentSequence& from, int64_t t);
   void enter(const SegmentSequence& from, int64_t t);
   void end_segments(const SegmentSequence& from, int64_t t);
   void begin_segments(const SegmentSequence& from, int64_t s);
@@ -89,17 +91,17 @@ class SegmentPass {
   void pair_marginals(const SegmentSequence& from, int64_t s, double* edge);
 
   Breath breath_;
-  const double* prepared_ = nullptr;  // the edges that matrix_ is made of
+  const double* prepared_ = nullptr;  // the edges that matrix_ is made of, where all positions share them
   bool matrix_serves_ = false;        // whether sums over transitions use exp(edge)
   double log_z_ = 0;                  // without the shifts
-  std::vector<double> matrix_;  // [S, types] exp(edge) into the first states, 0 where there is no transition
-  std::vector<double> alpha_;   // [T, S] log-sum of the prefixes that end in a state
-  std::vector<double> entry_;   // [T, types] log-sum of what may stand before a segment that begins at t
-  std::vector<double> beta_;    // [T, S] log-sum of what may follow
-  std::vector<double> begun_;   // [types] log-sum of what may begin with a segment of this type
-  std::vector<double> shift_;   // [T] taken from the scores of a token
-  Buffer runs_, values_;        // [C] prefixes with an unfinished segment; what is exponentiated
-  Buffer masses_;               // [S]
+  Buffer matrix_;              // [S, types] exp(edge) into the first states, 0 where there is no transition
+  std::vector<double> alpha_;  // [T, S] log-sum of the prefixes that end in a state
+  std::vector<double> entry_;  // [T, types] log-sum of what may stand before a segment that begins at t
+  std::vector<double> beta_;   // [T, S] log-sum of what may follow
+  std::vector<double> begun_;  // [types] log-sum of what may begin with a segment of this type
+  std::vector<double> shift_;  // [T] taken from the scores of a token
+  Buffer runs_, values_;       // [C] prefixes with an unfinished segment; what is exponentiated
+  Buffer masses_;              // [S]
 };
 
 // The best segmentation of a sequence and its score; -inf where there is none.
