@@ -62,9 +62,9 @@ def write_cooperation(one: CooperationFigure, laboratory: Laboratory, folder: Pa
         "development score.",
         f"![{one.title}]({one.name}.png)",
         markdown([[*heads, "test against alone"], *rows]),
-        "Gamma is chosen by the best development score of its curve; the test set is scored for it alone. All "
-        "curves of a run have as many iterations of L-BFGS, with a memory for each member; one that is shorter "
-        "found no step that lowers its objective.",
+        "Gamma is chosen by the best development score of its curve; the test set is scored for it alone. "
+        "All curves of a run have as many iterations of L-BFGS, with a memory for each member; one that is "
+        "shorter found no step that lowers its objective.",
         markdown([["", "gamma", "best iteration", "of", "A", "development"], *grids]),
         *one.notes,
         "\n".join(made),
