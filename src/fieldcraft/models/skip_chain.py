@@ -5,15 +5,17 @@ p(y | x) = exp(sum of weights of the features of tokens, of neighbours and of pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from fieldcraft.errors import InputError
 from fieldcraft.features.paired import NONE, SAME, PairFeatures, forgotten
 from fieldcraft.features.word_pairs import WordPairs
 from fieldcraft.models.graph import method_of
 from fieldcraft.models.parameters import UNCALIBRATED, Parameters
+from fieldcraft.models.scored import Scored
 from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.models.skip_training import SkipTraining
 from fieldcraft.models.training_settings import Known, Settings, Trained
@@ -21,6 +23,8 @@ from fieldcraft.models.voting import Voters
 from fieldcraft.structures.cliques import TYINGS
 from fieldcraft.structures.graphs.methods import DECODINGS, INFERENCES
 from fieldcraft.structures.skip_chain import Method, SkipChain, checked_options
+
+T = TypeVar("T")
 
 
 @dataclass(repr=False, eq=False)
@@ -171,6 +175,18 @@ class SkipChainCRF(SequenceModel):
         assert isinstance(encoder, PairFeatures)
         if encoder.rule.similarity is forgotten and callable(self.similarity):
             encoder.rule = replace(encoder.rule, similarity=self.similarity)
+
+    def _ask(self, X: Any, question: Callable[[Scored], T]) -> T:
+        structure: Any = self._predictor().structure
+        before = structure.unconverged
+        answer = super()._ask(X, question)
+        if failed := structure.unconverged - before:
+            warnings.warn(
+                f"belief propagation did not converge on {failed} sequences; their probabilities are rough: "
+                "raise max_iterations or damping of inference=, or penalise skip edges more strongly",
+                stacklevel=3,
+            )
+        return answer
 
     def _scored(self, X: Any, *arguments: Any, **options: Any) -> Any:
         self._require_fitted()
