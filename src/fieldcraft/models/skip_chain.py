@@ -47,8 +47,9 @@ class SkipChainCRF(SequenceModel):
         equal, one inside the other ("China", "The China Daily"), or neither
     skip_tying : weights of a skip edge: "full" (one for each pair of labels), "agreement" (one for each label
         that both ends have) or "same" (labels equal, or not)
-    inference : "propagation", belief propagation along the chain (a dict adds options: max_iterations,
-        tolerance, damping), or another inference on factor graphs: "junction_tree", "tree_reweighted" …
+    inference : "auto", exact sums where the junction tree is narrow (4 MB) and belief propagation along the
+        chain elsewhere; "propagation" alone; or another inference on factor graphs: "junction_tree",
+        "tree_reweighted" …; a dict adds options: ``{"method": "auto", "memory": "16MiB", "damping": 0.5}``
     search : how ``predict`` finds labels: "auto" (exactly where the junction tree is narrow, else by
         max-product), or a decoding on factor graphs
     chain_first : start from the weights of the linear chain
@@ -74,7 +75,7 @@ class SkipChainCRF(SequenceModel):
     skip_templates: str = "same"
     phrases: bool = False
     skip_tying: str = "full"
-    inference: Any = "propagation"
+    inference: Any = "auto"
     search: Any = "auto"
     chain_first: bool = True
     two_stage: bool = False
@@ -113,8 +114,8 @@ class SkipChainCRF(SequenceModel):
 
     def _methods(self) -> tuple[Method, Method]:
         inference = method_of("inference", self.inference, INFERENCES)
-        if inference[0] == "propagation":
-            inference = inference[0], checked_options(inference[1])
+        if inference[0] in ("propagation", "auto"):
+            inference = inference[0], checked_options(inference[1], exact=inference[0] == "auto")
         return inference, method_of("search", self.search, DECODINGS)
 
     def _rule(self) -> WordPairs:
