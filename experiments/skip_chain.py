@@ -42,7 +42,7 @@ MODELS += ["skip:10:0.1:full:two_stage", "skip:10:1:full:two_stage", "skip:10:1:
 
 
 def model(name: str, lists: list[Any], iterations: int) -> Any:
-    """linear:VARIANCE, or skip:VARIANCE:VARIANCE of skip edges:TYING[:two_stage]."""
+    """linear:VARIANCE, or skip:VARIANCE:VARIANCE of skip edges:TYING[:two_stage][:propagation]."""
     kind, *settings = name.split(":")
     if kind == "linear":
         return fc.ChainCRF("announcements", prior=fc.Gaussian(float(settings[0])), gazetteers=lists)
@@ -55,6 +55,7 @@ def model(name: str, lists: list[Any], iterations: int) -> Any:
         max_pairs_per_word=None,
         skip_tying=settings[2],
         two_stage="two_stage" in settings,
+        inference="propagation" if "propagation" in settings else "auto",
         **options,
     )
 

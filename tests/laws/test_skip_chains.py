@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fieldcraft.structures.linear_chain import LinearChain
-from fieldcraft.structures.skip_chain import Pairs, SkipChain, SkipParts
+from fieldcraft.structures.skip_chain import SkipChain
+from fieldcraft.structures.skip_graphs import Pairs, SkipParts
 from fieldcraft.structures.states import StateSpace
 from laws.cases import named, same
 from oracles import graph as oracle
@@ -104,14 +105,25 @@ def test_propagation_is_enumeration_where_nothing_forms_a_cycle(seed: int) -> No
 @pytest.mark.parametrize("scale", [0.3, 1.0])
 def test_propagation_has_the_fixed_point_of_the_engine(scale: float) -> None:
     parts = batch(5, scale=scale)
-    found, other = structure().infer(parts), structure()
-    there = other._by_graphs(parts, parts.pairs, "propagation", TIGHT, np.array([0, 2, 3]))
+    found, there = structure().infer(parts), structure()._by_method(parts, parts.pairs, "propagation", TIGHT)
     assert found.converged
     assert there["converged"].all()
-    same(found.log_partition[[0, 2, 3]], there["log_partition"])
+    same(found.log_partition, there["log_partition"])
     for name in structure().parts:
         with named(name):
             same(found.marginals[name], there[name], rel=1e-8, abs=1e-10)
+
+
+def test_auto_is_exact_where_junction_trees_are_narrow() -> None:
+    parts = batch(11)
+    exact, loopy = structure("junction_tree").infer(parts), structure().infer(parts)
+    found = structure("auto").infer(parts)
+    same(found.log_partition, exact.log_partition)
+    for name in structure().parts:
+        same(found.marginals[name], exact.marginals[name], abs=1e-12)
+    none = structure("auto", memory="1B", **TIGHT).infer(parts)
+    same(none.log_partition, loopy.log_partition)
+    assert abs(loopy.log_partition[3] - exact.log_partition[3]) > 1e-6
 
 
 def test_marginals_are_the_gradient_of_the_estimate() -> None:

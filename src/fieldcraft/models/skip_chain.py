@@ -5,15 +5,17 @@ p(y | x) = exp(sum of weights of the features of tokens, of neighbours and of pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from fieldcraft.errors import InputError
 from fieldcraft.features.paired import NONE, SAME, PairFeatures, forgotten
 from fieldcraft.features.word_pairs import WordPairs
 from fieldcraft.models.graph import method_of
 from fieldcraft.models.parameters import UNCALIBRATED, Parameters
+from fieldcraft.models.scored import Scored
 from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.models.skip_training import SkipTraining
 from fieldcraft.models.training_settings import Known, Settings, Trained
@@ -21,6 +23,8 @@ from fieldcraft.models.voting import Voters
 from fieldcraft.structures.cliques import TYINGS
 from fieldcraft.structures.graphs.methods import DECODINGS, INFERENCES
 from fieldcraft.structures.skip_chain import Method, SkipChain, checked_options
+
+T = TypeVar("T")
 
 
 @dataclass(repr=False, eq=False)
@@ -43,8 +47,9 @@ class SkipChainCRF(SequenceModel):
         equal, one inside the other ("China", "The China Daily"), or neither
     skip_tying : weights of a skip edge: "full" (one for each pair of labels), "agreement" (one for each label
         that both ends have) or "same" (labels equal, or not)
-    inference : "propagation", belief propagation along the chain (a dict adds options: max_iterations,
-        tolerance, damping), or another inference on factor graphs: "junction_tree", "tree_reweighted" …
+    inference : "auto", exact sums where the junction tree is narrow (4 MB) and belief propagation along the
+        chain elsewhere; "propagation" alone; or another inference on factor graphs: "junction_tree",
+        "tree_reweighted" …; a dict adds options: ``{"method": "auto", "memory": "16MiB", "damping": 0.5}``
     search : how ``predict`` finds labels: "auto" (exactly where the junction tree is narrow, else by
         max-product), or a decoding on factor graphs
     chain_first : start from the weights of the linear chain
@@ -70,7 +75,7 @@ class SkipChainCRF(SequenceModel):
     skip_templates: str = "same"
     phrases: bool = False
     skip_tying: str = "full"
-    inference: Any = "propagation"
+    inference: Any = "auto"
     search: Any = "auto"
     chain_first: bool = True
     two_stage: bool = False
@@ -109,8 +114,8 @@ class SkipChainCRF(SequenceModel):
 
     def _methods(self) -> tuple[Method, Method]:
         inference = method_of("inference", self.inference, INFERENCES)
-        if inference[0] == "propagation":
-            inference = inference[0], checked_options(inference[1])
+        if inference[0] in ("propagation", "auto"):
+            inference = inference[0], checked_options(inference[1], exact=inference[0] == "auto")
         return inference, method_of("search", self.search, DECODINGS)
 
     def _rule(self) -> WordPairs:
@@ -171,6 +176,18 @@ class SkipChainCRF(SequenceModel):
         assert isinstance(encoder, PairFeatures)
         if encoder.rule.similarity is forgotten and callable(self.similarity):
             encoder.rule = replace(encoder.rule, similarity=self.similarity)
+
+    def _ask(self, X: Any, question: Callable[[Scored], T]) -> T:
+        structure: Any = self._predictor().structure
+        before = structure.unconverged
+        answer = super()._ask(X, question)
+        if failed := structure.unconverged - before:
+            warnings.warn(
+                f"belief propagation did not converge on {failed} sequences; their probabilities are rough: "
+                "raise max_iterations or damping of inference=, or penalise skip edges more strongly",
+                stacklevel=3,
+            )
+        return answer
 
     def _scored(self, X: Any, *arguments: Any, **options: Any) -> Any:
         self._require_fitted()

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from fieldcraft.design import Design, resolve_features, windows_of
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.features.paired import EncodedPairs, PairFeatures
-from fieldcraft.structures.skip_chain import Pairs, SkipChain
+from fieldcraft.structures.skip_chain import SkipChain
+from fieldcraft.structures.skip_graphs import Pairs
 
 Ints = NDArray[np.int64]
 PARTS = ("node", "edge", "skip")

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,30 +28,15 @@ from fieldcraft.errors import InputError
 from fieldcraft.potentials import Parts
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.cliques import Clique
-from fieldcraft.structures.graph import FactorGraph
-from fieldcraft.structures.graphs import junction_tree
-from fieldcraft.structures.graphs.batch import GraphBatch
 from fieldcraft.structures.graphs.sizes import budget
+from fieldcraft.structures.skip_graphs import Pairs, SkipGraphs, SkipParts, later_positions, steps_to
 from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
 
 Method = tuple[str, Mapping[str, Any]]
 PROPAGATION = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
-NARROW = "64MiB"  # the most that a junction tree may take for labels that are proved to be the best
+NARROW_SUMS = "4MiB"  # the most that a junction tree may take where sums are exact
+NARROW = "64MiB"  # the same for labels that are proved to be the best
 UNSUMMED = ("gibbs", "importance_sampling")  # inferences without a log Z that training could use
-
-
-class Pairs(NamedTuple):
-    """The skip edges of a batch of sequences."""
-
-    scope: Ints  # [P, 2] positions of the batch, the earlier one first
-    rows: NDArray[np.int64]  # [N + 1] the pairs of each sequence
-
-
-@dataclass(frozen=True, eq=False)
-class SkipParts(Parts):
-    """Parts with the pairs that they are for."""
-
-    pairs: Pairs = field(default_factory=lambda: Pairs(np.zeros((0, 2), np.int32), np.zeros(1, np.int64)))
 
 
 class SkipChain(Structure):
@@ -73,7 +57,7 @@ class SkipChain(Structure):
         self,
         labels: Sequence[str],
         tying: str = "full",
-        inference: Method = ("propagation", {}),
+        inference: Method = ("auto", {}),
         decoding: Method = ("auto", {}),
         *,
         n_jobs: int = 1,
@@ -83,12 +67,13 @@ class SkipChain(Structure):
         self.pairs: Pairs | None = None
         self.remembers = False  # whether inference begins with the messages of the last call
         self._messages: dict[str, Any] = {}
+        self._exact: SkipGraphs | None = None
         self.unconverged = 0  # answers that did not converge, since this was last set to 0
 
     def of(self, pairs: Pairs) -> SkipChain:
         """The same structure for sequences with these skip edges."""
         bound = copy.copy(self)
-        bound.pairs, bound.unconverged, bound._messages = pairs, 0, {}
+        bound.pairs, bound.unconverged, bound._messages, bound._exact = pairs, 0, {}, None
         return bound
 
     def bound_to(self, encoded: Any) -> SkipChain:
@@ -98,10 +83,12 @@ class SkipChain(Structure):
 
     def infer(self, potentials: Any) -> Inference:
         pairs, (method, options) = self._pairs_of(potentials), self.inference
-        if method == "propagation":
+        if method == "auto":
+            found = self._automatic(potentials, pairs, options)
+        elif method == "propagation":
             found = self._propagated(potentials, pairs, options)
         else:
-            found = self._by_graphs(potentials, pairs, method, options, np.arange(potentials.n_sequences))
+            found = self._by_method(potentials, pairs, method, options)
         self.unconverged += int((~found["converged"]).sum())
         parts = SkipParts({name: found[name] for name in self.parts}, potentials.offsets, pairs)
         bound = "exact" if not len(pairs.scope) or method in ("junction_tree", "brute_force") else "estimate"
@@ -123,8 +110,7 @@ class SkipChain(Structure):
 
     def decode(self, potentials: Any) -> Decoding:
         pairs, (method, options) = self._pairs_of(potentials), self.decoding
-        batch = self._batch(potentials, pairs, np.arange(potentials.n_sequences))
-        answers = self._decoded(batch, method, options)
+        answers = self._decoded(potentials, pairs, method, options)
         states = np.concatenate([np.zeros(0, np.int32), *(one.assignment for one in answers)])
         value = np.array([one.value for one in answers])
         return Decoding(states, value, all(one.optimal for one in answers), method=method)
@@ -141,7 +127,7 @@ class SkipChain(Structure):
         pairs, offsets, at = self._pairs_of(potentials), potentials.offsets, np.arange(len(states))
         node, edge, skip = (self._rows(potentials, name, pairs) for name in self.parts)
         rows = np.array(node[at, states])
-        steps = _steps(offsets)
+        steps = steps_to(offsets)
         rows[steps] += edge[steps, states[steps - 1] * self.n_states + states[steps]]
         cells = self._cells(pairs, states)
         return by_sequence(rows, offsets) + by_sequence(skip[np.arange(len(cells)), cells], pairs.rows)
@@ -149,7 +135,7 @@ class SkipChain(Structure):
     def indicator(self, states: Ints, offsets: NDArray[np.int64]) -> Parts:
         pairs, n = self._bound(), self.n_states
         edge = np.zeros((len(states), n * n))
-        steps = _steps(offsets)
+        steps = steps_to(offsets)
         edge[steps, states[steps - 1] * n + states[steps]] = 1.0
         cells = self._cells(pairs, states)
         skip = np.zeros((len(cells), n * n))
@@ -181,7 +167,7 @@ class SkipChain(Structure):
     def _turns(self, states: Ints, offsets: NDArray[np.int64], pairs: Pairs) -> Any:
         """By part and end: positions, rows, cells [rows, Y] as that end varies, the name of the part."""
         n, every = self.n_states, np.arange(self.n_states)
-        steps = _steps(offsets)
+        steps = steps_to(offsets)
         scopes = {"edge": (steps, np.stack([steps - 1, steps], 1))}
         scopes["skip"] = (np.arange(len(pairs.scope)), pairs.scope.astype(np.int64))
         for name, (rows, scope) in scopes.items():
@@ -248,7 +234,7 @@ class SkipChain(Structure):
         return parts.offsets if name != "skip" else self._pairs_of(parts).rows
 
     def used_rows(self, name: str, offsets: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        return _later(offsets) if name == "edge" else None
+        return later_positions(offsets) if name == "edge" else None
 
     def _plus_node(self, potentials: Parts, node: Floats) -> Parts:
         arrays = {**potentials.arrays, "node": potentials["node"] + node}
@@ -291,91 +277,102 @@ class SkipChain(Structure):
         found["converged"] = found["converged"].astype(bool)
         lost = np.flatnonzero(found["lost"])
         if len(lost):  # scores that scaled sums cannot hold: in logarithms, on the graph
-            others = self._by_graphs(potentials, pairs, "propagation", chosen, lost)
-            for name in ("log_partition", "converged", "iterations", "residual"):
-                found[name][lost] = others[name]
-            for name in self.parts:
-                offsets = pairs.rows if name == "skip" else potentials.offsets
-                at = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in lost])
-                found[name][at] = others[name]
+            self._put(found, lost, self._by_graphs(potentials, pairs, "propagation", chosen, lost))
         return found
 
-    def _decoded(self, batch: GraphBatch, method: str, options: Mapping[str, Any]) -> list[Decoding]:
-        """The best labels of graphs; "auto" is exact where the junction tree is narrow, else max-product."""
+    def _automatic(self, potentials: Parts, pairs: Pairs, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Exact numbers where the junction tree is narrow, those of propagation elsewhere."""
+        rest = {name: value for name, value in options.items() if name != "memory"}
+        found = self._propagated(potentials, pairs, rest)
+        graphs = self._narrow(potentials, pairs, budget(options.get("memory", NARROW_SUMS)))
+        if len(graphs.chosen):
+            arrays = {name: self._rows(potentials, name, pairs) for name in self.parts}
+            log_z, parts = graphs.exact(arrays, self.n_jobs)
+            for name, rows in parts.items():
+                found[name][graphs.rows[name]] = rows
+            found["log_partition"][graphs.chosen] = log_z
+            for name, value in (("converged", True), ("iterations", 0), ("residual", 0.0)):
+                found[name][graphs.chosen] = value
+        return found
+
+    def _narrow(self, potentials: Parts, pairs: Pairs, memory: float) -> SkipGraphs:
+        """The graphs of sequences with narrow junction trees; compiled once where the pairs are bound."""
+        if self._exact is not None and pairs is self.pairs:
+            return self._exact
+        joined = np.flatnonzero(np.diff(pairs.rows))  # propagation is exact on the others
+        graphs = self._graphs(potentials, pairs, joined)
+        made = self._graphs(potentials, pairs, graphs.narrow(memory, self.n_jobs))
+        if pairs is self.pairs:
+            self._exact = made
+        return made
+
+    def _decoded(
+        self, potentials: Parts, pairs: Pairs, method: str, options: Mapping[str, Any]
+    ) -> list[Decoding]:
+        """The best labels; "auto" is exact where the junction tree is narrow, else max-product."""
+        arrays = {name: self._rows(potentials, name, pairs) for name in self.parts}
+        everything = self._graphs(potentials, pairs, range(potentials.n_sequences))
         if method != "auto":
-            return batch.decode(method, n_jobs=self.n_jobs, **options)
+            return everything.decode(arrays, method, self.n_jobs, options)
         memory = budget(options.get("memory", NARROW))
-        narrow = np.asarray(junction_tree.fits(batch, memory, self.n_jobs), bool)
+        narrow = everything.narrow(memory, self.n_jobs)
+        wide = np.setdiff1d(everything.chosen, narrow)
         answers: dict[int, Decoding] = {}
         ways: dict[str, dict[str, Any]] = {"junction_tree": {"memory": memory}, "propagation": {}}
-        for (name, more), mine in zip(ways.items(), (narrow, ~narrow)):
-            chosen = np.flatnonzero(mine).tolist()
-            found = batch.part(chosen).decode(name, n_jobs=self.n_jobs, **more) if chosen else []
-            answers.update(zip(chosen, found))
-        return [answers[i] for i in range(len(batch))]
+        for (name, more), mine in zip(ways.items(), (narrow, wide)):
+            if len(mine):
+                found = self._graphs(potentials, pairs, mine).decode(arrays, name, self.n_jobs, more)
+                answers.update(zip(mine.tolist(), found))
+        return [answers[i] for i in range(potentials.n_sequences)]
 
     def _by_graphs(
         self, potentials: Parts, pairs: Pairs, method: str, options: Mapping[str, Any], chosen: Any
     ) -> dict[str, Any]:
-        """Numbers of some sequences, by inference on their factor graphs."""
-        batch = self._batch(potentials, pairs, chosen)
-        answers = batch.infer(method, n_jobs=self.n_jobs, **options)
-        n = self.n_states
-        found: dict[str, Any] = {name: [] for name in self.parts}
-        for one in answers:
-            found["node"].append(np.array(one.variables).reshape(-1, n))
-            groups = iter(one.factors[1:])
-            steps = max(len(one.variables) - 1, 0)
-            edge = next(groups).reshape(-1, n * n) if steps else np.zeros((0, n * n))
-            found["edge"].append(np.concatenate([np.zeros((min(len(one.variables), 1), n * n)), edge]))
-            found["skip"].append(next(groups, np.zeros((0, n, n))).reshape(-1, n * n))
-        joined = {k: np.concatenate([np.zeros((0, v[0].shape[1])), *v]) for k, v in found.items() if v}
+        """Numbers of some sequences, by inference on their factor graphs; first rows of steps are 0."""
+        graphs = self._graphs(potentials, pairs, chosen)
+        arrays = {name: self._rows(potentials, name, pairs) for name in self.parts}
+        answers, parts = graphs.infer(arrays, method, self.n_jobs, options)
+        found: dict[str, Any] = {"rows": graphs.rows, "parts": parts}
         for name in ("log_partition", "residual"):
-            joined[name] = np.array([float(getattr(one, name)) for one in answers])
-        joined["converged"] = np.array([one.converged for one in answers], bool)
-        joined["iterations"] = np.array([one.iterations for one in answers], np.int64)
-        return joined
+            found[name] = np.array([float(getattr(one, name)) for one in answers])
+        found["converged"] = np.array([one.converged for one in answers], bool)
+        found["iterations"] = np.array([one.iterations for one in answers], np.int64)
+        return found
 
-    def _batch(self, potentials: Parts, pairs: Pairs, chosen: Any) -> GraphBatch:
-        """The factor graphs of some sequences; groups are nodes, steps of the chain, skip edges."""
-        node, edge, skip = (self._rows(potentials, name, pairs) for name in self.parts)
-        offsets, n, graphs = potentials.offsets, self.n_states, []
-        for i in chosen:
-            a, b = int(offsets[i]), int(offsets[i + 1])
-            graph = FactorGraph(np.full(b - a, n))
-            if b > a:
-                graph.add(np.arange(b - a)[:, None], node[a:b])
-            if b - a > 1:
-                graph.add(np.stack([np.arange(b - a - 1), np.arange(1, b - a)], 1), edge[a + 1 : b])
-            first, last = pairs.rows[i], pairs.rows[i + 1]
-            if first < last:
-                graph.add(pairs.scope[first:last] - a, skip[first:last])
-            graphs.append(graph)
-        return GraphBatch(graphs)
+    def _put(self, found: dict[str, Any], chosen: Any, others: dict[str, Any]) -> None:
+        """The numbers of some sequences into those of all."""
+        for name in ("log_partition", "converged", "iterations", "residual"):
+            found[name][chosen] = others[name]
+        for name, rows in others["rows"].items():
+            found[name][rows] = others["parts"][name]
 
+    def _by_method(self, potentials: Parts, pairs: Pairs, method: str, options: Any) -> dict[str, Any]:
+        """Numbers of all sequences by a method of graphs/."""
+        n, every = self.n_states, np.arange(potentials.n_sequences)
+        sizes = {"node": (potentials.n_positions, n), "edge": (potentials.n_positions, n * n)}
+        sizes["skip"] = (len(pairs.scope), n * n)
+        found: dict[str, Any] = {name: np.zeros(size) for name, size in sizes.items()}
+        found |= {name: np.zeros(len(every)) for name in ("log_partition", "residual")}
+        found |= {"converged": np.ones(len(every), bool), "iterations": np.zeros(len(every), np.int64)}
+        self._put(found, every, self._by_graphs(potentials, pairs, method, options, every))
+        return found
 
-def _later(offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """[positions] whether a step leads there: not to the first one of a sequence."""
-    later = np.ones(int(offsets[-1]), bool)
-    later[offsets[:-1][np.diff(offsets) > 0]] = False
-    return later
+    def _graphs(self, potentials: Parts, pairs: Pairs, chosen: Any) -> SkipGraphs:
+        return SkipGraphs(potentials.offsets, pairs.scope, pairs.rows, self.n_states, chosen)
 
 
-def _steps(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The positions that a step leads to."""
-    return np.flatnonzero(_later(offsets))
-
-
-def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def checked_options(options: Mapping[str, Any], *, exact: bool = False) -> dict[str, Any]:
     """The options of belief propagation along the chain, or an InputError."""
     from fieldcraft.structures.graphs.propagation import checked
 
-    unknown = [name for name in options if name not in PROPAGATION]
+    memory = {"memory": options["memory"]} if exact and "memory" in options else {}
+    budget(memory.get("memory", NARROW_SUMS))  # raises errors
+    unknown = [name for name in options if name not in (*PROPAGATION, *memory)]
     if unknown:
         raise InputError(
             f"propagation along a chain has no option {unknown[0]!r}; it has {', '.join(PROPAGATION)}"
         )
-    chosen = {**PROPAGATION, **options}
+    chosen = {**PROPAGATION, **{name: value for name, value in options.items() if name != "memory"}}
     _, most, tolerance, damping = checked("tree", *chosen.values())
     whole_number(most, "max_iterations", 1)
-    return {"max_iterations": most, "tolerance": tolerance, "damping": damping}
+    return {"max_iterations": most, "tolerance": tolerance, "damping": damping, **memory}

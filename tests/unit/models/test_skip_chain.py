@@ -117,6 +117,8 @@ def test_what_a_training_says(fitted: fc.SkipChainCRF) -> None:
     assert all(record.unconverged is not None for record in model.training_log_)
     hasty = fc.SkipChainCRF(TEMPLATES, inference={"method": "propagation", "max_iterations": 1})
     assert sum(record.unconverged for record in hasty.fit(*documents()).training_log_) > 0
+    with pytest.warns(UserWarning, match="belief propagation did not converge on 12 sequences"):
+        hasty.predict_proba(documents()[0])
     assert fitted.n_pairs_ == 12
 
 
