@@ -106,7 +106,7 @@ class FactorialGraphs:
         C, parts = len(self.card), [np.zeros(0)]
         tables = _named(given)
         for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist()):
-            rows = node[a * C : b * C].reshape(b - a, C, -1)
+            rows = node[a * C : b * C].reshape(b - a, C, node.shape[1])
             parts += [rows[:, c, :size].ravel() for c, size in enumerate(self.card.tolist())]
             for name, tokens, shapes in self._tables(b - a):
                 ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
