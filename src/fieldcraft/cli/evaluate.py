@@ -25,7 +25,11 @@ def evaluate(
     from fieldcraft.cli.loading import load_model, reading_of
     from fieldcraft.cli.reading import read_corpora
     from fieldcraft.cli.reporting import print_scores
+    from fieldcraft.cli.several_columns import print_columns
 
     crf = load_model(model, jobs, files)
     corpus, _ = read_corpora(files, {"label": "auto", **reading_of(crf, reading)})
+    if isinstance(crf.classes_, dict):
+        print_columns(crf, corpus, metric=metric, json=json)
+        return
     print_scores(corpus.labels, list(crf.predict(corpus)), metric=metric, json=json)

@@ -44,7 +44,7 @@ def _known(model: Any) -> dict[str, Any]:
     source = getattr(model, "source_", None) or {}
     names = {field.name for field in fields(Tables)}
     for name, value in source.items() if isinstance(source, dict) else [("source", source)]:
-        strings = value if name == "columns" and isinstance(value, list) else [value]
+        strings = value if name in ("columns", "label") and isinstance(value, list) else [value]
         if name not in names or not all(isinstance(string, str) for string in strings):
             raise ModelFileError(f"the model file is damaged: its note on reading says {name}={value!r}")
     return source

@@ -70,6 +70,7 @@ def tag(
     """
     del quiet
     from fieldcraft.cli.answers import Answers
+    from fieldcraft.cli.several_columns import SeveralColumns
     from fieldcraft.cli.folders import work_of
     from fieldcraft.cli.loading import load_model
     from fieldcraft.cli.ranks import agreed, joined
@@ -82,9 +83,8 @@ def tag(
             rules = read_constraints(constraints)
             crf = load_model(model, jobs, files)
             rules = getattr(crf, "constraints", None) if rules is None else rules
-            answers = Answers(
-                crf, confidence=confidence, marginals=marginals, k_best=k_best, constraints=rules
-            )
+            kind = SeveralColumns if isinstance(crf.classes_, dict) else Answers
+            answers = kind(crf, confidence=confidence, marginals=marginals, k_best=k_best, constraints=rules)
             for names, target in work:
                 _tag(answers, names, target, reading, text=text, json=json)
             answers.lapses.tell()

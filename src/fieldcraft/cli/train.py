@@ -17,6 +17,7 @@ EXAMPLES = [
     "fieldcraft train train.jsonl --label ner --snapshot-every 10 --resume -o ner2.fc",
     "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
     "fieldcraft train train.conll --templates c0 --beam 0.999 -o beam.fc",
+    "fieldcraft train train.conll --structure factorial --columns word,pos,ner --label pos,ner -o both.fc",
 ]
 in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
 in_stopping, in_file = panel("When it stops"), panel("The model file")
@@ -73,7 +74,8 @@ class Structures:
     structure: Annotated[
         str,
         in_looks(
-            help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans.",
+            help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans, "
+            "factorial labels several columns (--label pos,chunk).",
             **named("fieldcraft.cli.training", "STRUCTURES"),
         ),
     ] = "chain"

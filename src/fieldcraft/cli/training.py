@@ -10,6 +10,7 @@ from fieldcraft.cli.train import Learns, Looks, Stops, Structures
 from fieldcraft.errors import InputError
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.models.chain import ChainCRF
+from fieldcraft.models.factorial import FactorialCRF
 from fieldcraft.models.segments import SegmentCRF
 from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.optimisers import handled_by, resolve
@@ -18,7 +19,11 @@ from fieldcraft.priors import PRIORS, Prior, resolve_prior
 from fieldcraft.structures.state_text import parse_states
 
 CHAINS = {"states": "labels", "constraints": None, "beam": None}  # what chains alone take, with defaults
-STRUCTURES: dict[str, type[SequenceModel]] = {"chain": ChainCRF, "segments": SegmentCRF}
+STRUCTURES: dict[str, type[SequenceModel]] = {
+    "chain": ChainCRF,
+    "segments": SegmentCRF,
+    "factorial": FactorialCRF,
+}
 
 
 def make_model(
@@ -45,7 +50,18 @@ def make_model(
     kind = STRUCTURES[structures.structure] if structures.codes is None else CodedCRF
     if kind is not ChainCRF:
         settings = _without_chains(settings)
-    return kind(**learning, **model_settings(looks), **_structure_settings(structures), **settings)
+    described = model_settings(looks)
+    if kind is FactorialCRF:
+        _without_metric(settings, described)
+    return kind(**learning, **described, **_structure_settings(structures), **settings)
+
+
+def _without_metric(settings: dict[str, Any], described: dict[str, Any]) -> None:
+    """Several label columns have neither a metric nor texts."""
+    for name in ("metric", "tokenizer"):
+        given = [source.pop(name) for source in (settings, described) if name in source]
+        if given and given[0] not in (None, "auto"):
+            raise InputError(f"--{name} is for one label column; leave it out with --structure factorial")
 
 
 def _without_chains(settings: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +76,7 @@ def _structure_settings(structures: Structures) -> dict[str, Any]:
     """The parameters of SegmentCRF about segments, or of CodedCRF about its code; none for chains."""
     given = {"max_length": structures.max_length, "segment_templates": structures.segment_templates}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if structures.structure == "chain":
+    if structures.structure != "segments":
         if chosen:
             name = next(iter(chosen)).replace("_", "-")
             raise InputError(f"--{name} is for segments; add --structure segments")

@@ -13,6 +13,7 @@ from fieldcraft.design import Design, windows_of
 from fieldcraft.errors import InputError
 from fieldcraft.features.columns_of_labels import EncodedColumns, column_index
 from fieldcraft.labels import encode_partial
+from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.inputs import encode
 from fieldcraft.models.training import NOTHING, Training
 from fieldcraft.models.training_settings import Settings, SharedDesign, Trained
@@ -55,6 +56,10 @@ class FactorialTraining(Training):
             )
         scored = None if dev is None else self._score_of(dev)
         return super().run(X, numbered(rows, self.columns), dev=scored, **options)
+
+    def _see(self, labels: list[Any], classes: Iterable[str] = (), X: Any = None) -> None:
+        super()._see(labels, classes, X)
+        self.chosen = default_templates(self.settings.templates, X, self.classes, pairs=False)
 
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         del labels, classes
