@@ -5,34 +5,56 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.shell import Shell
+import pytest
+
+from cli.shell import run
 
 ROWS = "the D B\ndog N I\nbarks V O\n\na D B\ncat N I\nsleeps V O\n\n"
-TRAIN = ["train", "t.conll", "--structure", "factorial", "--columns", "word,pos,chunk", "--label", "pos,chunk"]
+TRAIN = [
+    "train",
+    "t.conll",
+    "--structure",
+    "factorial",
+    "--columns",
+    "word,pos,chunk",
+    "--label",
+    "pos,chunk",
+]
 
 
-def test_several_columns_from_files_to_scores(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "t.conll").write_text(ROWS)
-    told = shell(*TRAIN, "--templates", "word", "--dev", "t.conll", "-o", "both.fc")
-    assert told.code == 0
-    assert "column pos:" in told.err
-    assert "5 labels" not in told.err.splitlines()[0]
-    assert shell("tag", "both.fc", "t.conll").out.splitlines()[0] == "the D B D B"
-    record = json.loads(shell("tag", "both.fc", "t.conll", "--json").out.splitlines()[0])
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "t.conll").write_text(ROWS, encoding="utf-8")
+    told = run(*TRAIN, "--templates", "word", "--dev", "t.conll", "-o", "both.fc", cwd=tmp_path)
+    assert "column pos:" in told.stderr
+    return tmp_path
+
+
+def test_several_columns_from_files_to_scores(folder: Path) -> None:
+    assert run("tag", "both.fc", "t.conll", cwd=folder).stdout.splitlines()[0] == "the D B D B"
+    record = json.loads(run("tag", "both.fc", "t.conll", "--json", cwd=folder).stdout.splitlines()[0])
     assert record["predicted"] == {"pos": ["D", "N", "V"], "chunk": ["B", "I", "O"]}
-    scores = shell("evaluate", "both.fc", "t.conll")
-    assert scores.out.count("token accuracy: 100.00%") == 2
-    facts = json.loads(shell("evaluate", "both.fc", "t.conll", "--json").out)
+    scores = run("evaluate", "both.fc", "t.conll", cwd=folder).stdout
+    assert scores.count("token accuracy: 100.00%") == 2
+    facts = json.loads(run("evaluate", "both.fc", "t.conll", "--json", cwd=folder).stdout)
     assert facts["chunk"]["token_accuracy"] == 1.0
 
 
-def test_what_is_for_one_column_is_refused(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "t.conll").write_text(ROWS)
-    assert shell(*TRAIN, "--templates", "word", "-o", "both.fc").code == 0
-    refused = shell("tag", "both.fc", "t.conll", "--confidence")
-    assert refused.code == 2
-    assert "--confidence is for models of one label column" in refused.err
-    refused = shell(*TRAIN, "--templates", "word", "--metric", "span_f", "-o", "other.fc")
-    assert "--metric is for one label column" in refused.err
-    alone = shell("train", "t.conll", "--structure", "factorial", "--templates", "word", "-o", "other.fc")
-    assert "give a dict column -> labels" in alone.err
+def test_what_is_for_one_column_is_refused(folder: Path) -> None:
+    refused = run("tag", "both.fc", "t.conll", "--confidence", cwd=folder, check=None)
+    assert "--confidence is for models of one label column" in refused.stderr
+    refused = run(*TRAIN, "--templates", "word", "--metric", "span_f", "-o", "x.fc", cwd=folder, check=None)
+    assert "--metric is for one label column" in refused.stderr
+    alone = run(
+        "train",
+        "t.conll",
+        "--structure",
+        "factorial",
+        "--templates",
+        "word",
+        "-o",
+        "x.fc",
+        cwd=folder,
+        check=None,
+    )
+    assert "give a dict column -> labels" in alone.stderr

@@ -1,4 +1,4 @@
-"""Factorial chains against enumeration: log Z, all marginals and the best labelling, for scores of any size."""
+"""Factorial chains against enumeration: log Z, all marginals and the best labelling, for all scores."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.oracles import factorial as oracle
 
 from fieldcraft.potentials import Parts
 from fieldcraft.structures.factorial import FactorialChains
-from tests.oracles import factorial as oracle
 
 CASES = [([2, 3], 3, 1.0), ([3, 2, 2], 2, 1.0), ([4], 3, 1.0), ([1, 3], 3, 1.0), ([2, 3], 3, 300.0)]
 PAIRED = ("pair", "cross", "step")
@@ -22,7 +22,9 @@ def chains(sizes: list[int], **options: Any) -> FactorialChains:
     return FactorialChains(columns, cross=True, steps=True, **options)
 
 
-def case(sizes: list[int], lengths: list[int], scale: float) -> tuple[FactorialChains, Parts, list[dict[str, Any]]]:
+def case(
+    sizes: list[int], lengths: list[int], scale: float
+) -> tuple[FactorialChains, Parts, list[dict[str, Any]]]:
     """Random potentials, and the same as the tables of each sequence by name."""
     rng, structure, C = np.random.default_rng(0), chains(sizes), len(sizes)
     offsets = np.cumsum([0, *lengths]) * C
@@ -34,9 +36,7 @@ def case(sizes: list[int], lengths: list[int], scale: float) -> tuple[FactorialC
         "edge": [classes[f"c{c}~"].reshape(sizes[c], sizes[c]).tolist() for c in range(C)],
         "pair": {(c, d): classes[f"c{c}+c{d}"].reshape(sizes[c], -1).tolist() for c, d in between},
         "cross": {(c, d): classes[f"c{c}>c{d}"].reshape(sizes[c], -1).tolist() for c, d in between},
-        "step": {
-            (c, d): classes[f"c{c}~c{d}"].reshape(sizes[c], sizes[c], -1).tolist() for c, d in between
-        },
+        "step": {(c, d): classes[f"c{c}~c{d}"].reshape(sizes[c], sizes[c], -1).tolist() for c, d in between},
     }
     ends = np.cumsum([0, *lengths])
     tables = [
@@ -55,7 +55,9 @@ def test_sums_and_marginals_are_those_of_enumeration(sizes: list[int], T: int, s
         assert answer.log_partition[i] == pytest.approx(log_z, rel=1e-12)
         assert structure.log_partition(potentials)[i] == pytest.approx(log_z, rel=1e-12)
         expected: dict[str, Any] = {
-            name: np.zeros(array.shape[1]) for name, array in answer.marginals.arrays.items() if name != "node"
+            name: np.zeros(array.shape[1])
+            for name, array in answer.marginals.arrays.items()
+            if name != "node"
         }
         first = int(potentials.offsets[i])
         node = np.zeros((length * C, structure.n_states))
@@ -66,8 +68,10 @@ def test_sums_and_marginals_are_those_of_enumeration(sizes: list[int], T: int, s
             for name in expected:
                 expected[name] += mass * ones[name][0]
             if scale == 1.0:
-                part = Parts({**potentials.arrays, "node": potentials["node"][first : first + length * C]},
-                             np.array([0, length * C]))
+                part = Parts(
+                    {**potentials.arrays, "node": potentials["node"][first : first + length * C]},
+                    np.array([0, length * C]),
+                )
                 assert structure.score(part, states)[0] == pytest.approx(oracle.score(y, named), abs=1e-9)
         np.testing.assert_allclose(
             answer.marginals["node"][first : first + length * C], node, rtol=1e-9, atol=1e-13

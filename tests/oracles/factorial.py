@@ -1,8 +1,8 @@
 """Factorial chains by enumeration: every labelling of every column, scored from the tables by name.
 
 Imports nothing from the package. Tables: ``node[c][t][y]``, ``edge[c][y][z]``, and by pairs of columns
-``pair``, ``cross`` (label before of the first, label now of the second) and ``step`` (two labels of the first,
-label now of the second).
+``pair``, ``cross`` (label before of the first, label now of the second) and ``step`` (two labels of the
+first, label now of the second).
 """
 
 from __future__ import annotations

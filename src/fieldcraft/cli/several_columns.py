@@ -18,7 +18,12 @@ class SeveralColumns(Answers):
     def __init__(
         self, crf: Any, *, confidence: bool, marginals: bool, k_best: int | None, constraints: Any = None
     ) -> None:
-        asked = {"confidence": confidence, "marginals": marginals, "k-best": k_best, "constraints": constraints}
+        asked = {
+            "confidence": confidence,
+            "marginals": marginals,
+            "k-best": k_best,
+            "constraints": constraints,
+        }
         for name, given in asked.items():
             if given:
                 raise InputError(f"--{name} is for models of one label column; leave it out")
@@ -31,7 +36,8 @@ class SeveralColumns(Answers):
     def _records(self, batch: Corpus) -> list[dict[str, Any]]:
         found = self.crf.predict(batch)
         return [
-            {**(sequence.info or {}), **sequence.columns, "predicted": row} for sequence, row in zip(batch, found)
+            {**(sequence.info or {}), **sequence.columns, "predicted": row}
+            for sequence, row in zip(batch, found)
         ]
 
 

@@ -70,11 +70,11 @@ def tag(
     """
     del quiet
     from fieldcraft.cli.answers import Answers
-    from fieldcraft.cli.several_columns import SeveralColumns
     from fieldcraft.cli.folders import work_of
     from fieldcraft.cli.loading import load_model
     from fieldcraft.cli.ranks import agreed, joined
     from fieldcraft.cli.rules import read_constraints
+    from fieldcraft.cli.several_columns import SeveralColumns
 
     with joined() as ranks:
         others = [model, *([] if constraints is None else [constraints])]

@@ -37,7 +37,9 @@ def test_gradients_are_differences_of_losses(objective: str, monkeypatch: pytest
     monkeypatch.setattr(
         FactorialTraining, "_problem", lambda self, *a, **k: made.append(build(self, *a, **k)) or made[-1]
     )
-    fc.FactorialCRF(cross=True, steps=True, objective=objective, optimiser=fc.LBFGS(max_iterations=1)).fit(X, y)
+    fc.FactorialCRF(cross=True, steps=True, objective=objective, optimiser=fc.LBFGS(max_iterations=1)).fit(
+        X, y
+    )
     problem, rng = made[0], np.random.default_rng(1)
     w, gradient, spare = rng.normal(size=problem.n_variables), np.empty(problem.n_variables), None
     problem.value_and_gradient(w, gradient)
@@ -67,6 +69,12 @@ def test_methods_agree_and_tables_between_columns_help() -> None:
     ).fit(X, y)
     np.testing.assert_allclose(tree.weights_, exact.weights_, atol=1e-6)
     assert tree.predict(X) == exact.predict(X)
+    loopy = fc.FactorialCRF(
+        cross=True,
+        inference={"method": "propagation", "max_iterations": 1},
+        optimiser=fc.LBFGS(max_iterations=2),
+    ).fit(X, y)
+    assert loopy.training_log_[-1].unconverged
     apart = fc.FactorialCRF(optimiser=EXACT).fit(X, y)
     assert exact.log_probability(X, y).sum() > apart.log_probability(X, y).sum() + 1
     assert exact.score(X, y) == 1.0
@@ -75,8 +83,11 @@ def test_methods_agree_and_tables_between_columns_help() -> None:
 def test_corpora_files_and_held_out_labels(tmp_path: Path) -> None:
     X, y = data()
     rows = [
-        fc.Corpus.from_columns({"word": [[token[0] for token in x] for x in X], "pos": [r["pos"] for r in y]},
-                               [r["chunk"] for r in y], label="chunk")
+        fc.Corpus.from_columns(
+            {"word": [[token[0] for token in x] for x in X], "pos": [r["pos"] for r in y]},
+            [r["chunk"] for r in y],
+            label="chunk",
+        )
     ]
     corpus = rows[0].with_label(["pos", "chunk"])
     model = fc.FactorialCRF("word\nedge\n").fit(corpus, X_dev=corpus)
@@ -100,9 +111,14 @@ def test_missing_labels_are_summed_over() -> None:
     model = fc.FactorialCRF().fit(X, y)
     assert model.objective_.name == "marginal_likelihood"
     structure, potentials = model._scores(X[:1])
-    states = [[None if s is None else int(s) for s in row] for row in numbered(rows_of(X[:1], y[:1]), model.classes_)]
+    states = [
+        [None if s is None else int(s) for s in row]
+        for row in numbered(rows_of(X[:1], y[:1]), model.classes_)
+    ]
     allowed = np.array([[s is None or s == k for k in range(structure.n_states)] for s in states[0]])
-    inside = structure.log_partition(structure.restrict(potentials, allowed)) - structure.log_partition(potentials)
+    inside = structure.log_partition(structure.restrict(potentials, allowed)) - structure.log_partition(
+        potentials
+    )
     np.testing.assert_allclose(model.log_probability(X[:1], y[:1]), inside, rtol=1e-12)
 
 
@@ -113,9 +129,15 @@ def test_refusals() -> None:
     for refused, why in (
         (lambda: fc.FactorialCRF().fit(X, y[:2]), "4 sequences, labels of 2"),
         (lambda: fc.FactorialCRF().fit(X, [row["pos"] for row in y]), "give a dict column -> labels"),
-        (lambda: fc.FactorialCRF().fit(X, [{"pos": row["pos"], "chunk": []} for row in y]), "different lengths"),
+        (
+            lambda: fc.FactorialCRF().fit(X, [{"pos": row["pos"], "chunk": []} for row in y]),
+            "different lengths",
+        ),
         (lambda: fc.FactorialCRF(labels={"pos": ["D"]}).fit(X, y), "is none of the column 'pos': D"),
-        (lambda: model.log_probability(X, other), "sequence 0, token 0: label 'Z' is none of the column 'chunk'"),
+        (
+            lambda: model.log_probability(X, other),
+            "sequence 0, token 0: label 'Z' is none of the column 'chunk'",
+        ),
         (lambda: fc.FactorialCRF(inference="guess").fit(X, y), "inference='guess'"),
         (lambda: fc.FactorialCRF(optimiser="dual_ascent").fit(X, y), "dual_ascent"),
         (lambda: fc.FactorialCRF().fit(X, [{"a+b": row["pos"]} for row in y]), "without ~, . and >"),

@@ -92,7 +92,7 @@ def test_no_directions_is_logistic_regression() -> None:
 
     rows = np.concatenate([np.concatenate([x, np.ones((2, 3, 1))], 2).reshape(6, -1) for x in X])
     labels = np.concatenate([truth.ravel() for truth in y])
-    peer = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-11, max_iter=10_000).fit(rows, labels)  # two classes: half the penalty
+    peer = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-11, max_iter=10_000).fit(rows, labels)
     ours = np.concatenate([p.reshape(6, -1) for p in model.predict_proba(X)])
     np.testing.assert_allclose(ours, peer.predict_proba(rows), atol=1e-5)
 
@@ -144,7 +144,10 @@ def test_refusals() -> None:
         (lambda: model.predict([X[0][:, :, :1]]), "image 0 has 1 features for each cell, the others 2"),
         (lambda: model.predict(X[0][:, :, 0]), "give a list of images"),
         (lambda: model.predict([np.full((2, 2, 2), np.nan)]), "nan or infinite"),
-        (lambda: model.score(X, [truth + 1 for truth in y]), "row 0, column 0: label 4 is none of 3, 7|is none of"),
+        (
+            lambda: model.score(X, [truth + 1 for truth in y]),
+            "is none of 3, 7",
+        ),
         (lambda: fc.GridCRF().fit(X, [np.full((2, 3), -1)] * 3), "no instance has a known label"),
     ):
         with pytest.raises(InputError, match=why):

@@ -58,7 +58,9 @@ def by_enumeration(model: Any, x: Any, parents: list[int]) -> list[float]:
 def test_probabilities_are_those_of_enumeration(structure: str) -> None:
     X, y, parents = data()
     trees = {"parents": parents} if structure == "tree" else {}
-    model = fc.HiddenCRF(n_states=2, structure=structure, optimiser=fc.LBFGS(max_iterations=5)).fit(X, y, **trees)
+    model = fc.HiddenCRF(n_states=2, structure=structure, optimiser=fc.LBFGS(max_iterations=5)).fit(
+        X, y, **trees
+    )
     p = model.predict_proba(X, **trees)
     for i, x in enumerate(X[:10]):
         lines = parents[i] if structure == "tree" else list(range(-1, len(x) - 1))
@@ -86,7 +88,9 @@ def test_chains_are_trees_and_seeds_decide() -> None:
     X, y, _ = data()
     lines = [list(range(-1, len(x) - 1)) for x in X]
     chain = fc.HiddenCRF(n_states=2).fit(X, y, X_dev=X, y_dev=y)
-    tree = fc.HiddenCRF(n_states=2, structure="tree").fit(X, y, parents=lines, X_dev=X, y_dev=y, parents_dev=lines)
+    tree = fc.HiddenCRF(n_states=2, structure="tree").fit(
+        X, y, parents=lines, X_dev=X, y_dev=y, parents_dev=lines
+    )
     np.testing.assert_allclose(tree.weights_, chain.weights_, atol=1e-4)
     for model, trees in ((chain, {}), (tree, {"parents": lines})):
         assert model.training_log_[-1].held_out == pytest.approx(model.score(X, y, **trees))
@@ -109,11 +113,15 @@ def test_em_never_lowers_the_likelihood(structure: str) -> None:
 def test_files(tmp_path: Path) -> None:
     X, y, parents = data()
     for structure, trees in (("chain", {}), ("tree", {"parents": parents})):
-        model = fc.HiddenCRF(n_states=2, structure=structure, optimiser=fc.LBFGS(max_iterations=5)).fit(X, y, **trees)
+        model = fc.HiddenCRF(n_states=2, structure=structure, optimiser=fc.LBFGS(max_iterations=5)).fit(
+            X, y, **trees
+        )
         model.save(tmp_path / "hidden.fc")
         for other in (fc.load(tmp_path / "hidden.fc"), pickle.loads(pickle.dumps(model))):
             assert isinstance(other, fc.HiddenCRF)
-            np.testing.assert_allclose(other.predict_proba(X, **trees), model.predict_proba(X, **trees), rtol=1e-12)
+            np.testing.assert_allclose(
+                other.predict_proba(X, **trees), model.predict_proba(X, **trees), rtol=1e-12
+            )
 
 
 def test_refusals() -> None:
