@@ -3,9 +3,9 @@
     python -m experiments.latent [FOLDER] [--seeds 10] [--method lbfgs conjugate_gradient em] [--output FILE]
 
 FOLDER holds ocr_letters/. A word of handwritten letters is a sequence of images of 128 pixels, and its label
-is which of the ten most frequent words it is: fc.HiddenCRF with three hidden states for each label, which no one
-labelled. Words of folds 0 to 4 are held out; training words are 300 of the others, drawn with seed 0. All
-methods start from the same weights for the same seed, with the same prior, and end by the same rule.
+is which of the ten most frequent words it is: fc.HiddenCRF with three hidden states for each label. Words of
+folds 0 to 4 are held out; training words are 300 of the others, drawn with seed 0. All methods start from the
+same weights for the same seed, with the same prior, and end by the same rule.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main() -> None:
                 facts = dict(zip(("objective", "held_out", "right", "iterations", "seconds"), rows[name][-1]))
                 with given.output.open("a") as out:
                     out.write(json.dumps({"method": name, "seed": seed, **facts}) + "\n")
-    print(f"{len(X):,} training words, {len(X_test):,} held out; mean and standard deviation of {given.seeds} starts")
+    print(f"{len(X):,} training words, {len(X_test):,} held out; mean ± deviation of {given.seeds} starts")
     print("| method | penalised loss | held-out log-likelihood a word | right | iterations | CPU seconds |")
     print("|---|---|---|---|---|---|")
     for name, found in rows.items():

@@ -59,7 +59,7 @@ def built(name: str) -> fc.GridCRF:
 def main(folder: Path, names: list[str]) -> None:
     X, y = split(folder, "train")
     X_test, y_test = split(folder, "test")
-    print("| model | weights | cells right | cells of snakes right | iterations | unconverged | CPU seconds |")
+    print("| model | weights | cells right | of snakes | iterations | unconverged | CPU seconds |")
     print("|---|---|---|---|---|---|---|")
     for name in names:
         begun = time.process_time()
@@ -73,8 +73,8 @@ def main(folder: Path, names: list[str]) -> None:
         snake = np.concatenate([(b > 0).ravel() for b in y_test])
         unconverged = sum(record.unconverged or 0 for record in model.training_log_)
         print(
-            f"| {name} | {len(model.weights_):,} | {100 * right.mean():.1f} | {100 * right[snake].mean():.1f} "
-            f"| {model.n_iter_} | {unconverged:,} | {seconds:.0f} |",
+            f"| {name} | {len(model.weights_):,} | {100 * right.mean():.1f} "
+            f"| {100 * right[snake].mean():.1f} | {model.n_iter_} | {unconverged:,} | {seconds:.0f} |",
             flush=True,
         )
 

@@ -337,6 +337,17 @@ def skip_chain(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, s
 def graph_sweeps(graphs: Graphs, tables: Float64Vector, states: Int32Vector, start: Int32Vector, sweeps: int, seed: int, n_jobs: int) -> Any:
     """States after sweeps of Gibbs sampling that begin at given ones."""
 
+def factorial_log_partition(node: Float64Matrix, offsets: Int64Vector, card: Int32Vector, edge: Float64Vector, pairs: Int32Matrix, pair: Float64Vector, crosses: Int32Matrix, cross: Float64Vector, steps: Int32Matrix, step: Float64Vector, n_jobs: int) -> Any:
+    """log Z of factorial chains [N]."""
+
+def factorial_marginals(node: Float64Matrix, offsets: Int64Vector, card: Int32Vector, edge: Float64Vector, pairs: Int32Matrix, pair: Float64Vector, crosses: Int32Matrix, cross: Float64Vector, steps: Int32Matrix, step: Float64Vector, summed: bool, n_jobs: int) -> tuple[Any, ...]:
+    """
+    log Z [N], node marginals, and sums of edge, pair and cross marginals per sequence.
+    """
+
+def factorial_argmax(node: Float64Matrix, offsets: Int64Vector, card: Int32Vector, edge: Float64Vector, pairs: Int32Matrix, pair: Float64Vector, crosses: Int32Matrix, cross: Float64Vector, steps: Int32Matrix, step: Float64Vector, n_jobs: int) -> tuple[Any, ...]:
+    """The best labels [tokens * columns] and their scores [N]."""
+
 class Potentials:
     @property
     def n_sequences(self) -> int: ...

@@ -35,7 +35,12 @@ SEGMENTS = [LAWS + "test_segment_laws.py"]
 GRAPHS = [LAWS + "test_graph_exact.py"]
 LOOPY = [LAWS + "test_graph_approximate.py"]
 CUTS = [LAWS + "test_graph_decoding.py"]
+FACTORIAL = [LAWS + "test_factorial_laws.py"]
 CANARIES = {
+    "FACTORIAL_FORWARD": FACTORIAL,
+    "FACTORIAL_BACKWARD": FACTORIAL,
+    "FACTORIAL_EDGE": FACTORIAL,
+    "FACTORIAL_BEST": FACTORIAL,
     "FORWARD": ANSWERS,
     "BACKWARD": ANSWERS,
     "VITERBI": ANSWERS,

@@ -41,6 +41,7 @@ def evaluate(
     from fieldcraft.cli.node_models import evaluate_nodes, labels_nodes, refuse_nodes
     from fieldcraft.cli.reading import read_corpora
     from fieldcraft.cli.reporting import print_scores
+    from fieldcraft.cli.several_columns import print_columns
 
     crf = load_model(model, jobs, files, nodes=True)
     if labels_nodes(crf):
@@ -50,4 +51,7 @@ def evaluate(
     if given is not None:
         raise InputError("--given is for models of nodes; leave it out")
     corpus, _ = read_corpora(files, {"label": "auto", **reading_of(crf, reading)})
+    if isinstance(crf.classes_, dict):
+        print_columns(crf, corpus, metric=metric, json=json)
+        return
     print_scores(corpus.labels, list(crf.predict(corpus)), metric=metric, json=json)

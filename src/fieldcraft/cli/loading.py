@@ -50,7 +50,7 @@ def _known(model: Any) -> dict[str, Any]:
     source = getattr(model, "source_", None) or {}
     names = {field.name for field in fields(Tables)}
     for name, value in source.items() if isinstance(source, dict) else [("source", source)]:
-        strings = value if name == "columns" and isinstance(value, list) else [value]
+        strings = value if name in ("columns", "label") and isinstance(value, list) else [value]
         if name == "documents" and value is True:
             continue
         if name not in names or not all(isinstance(string, str) for string in strings):

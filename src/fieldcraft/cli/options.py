@@ -114,7 +114,8 @@ class Reading:
     label: Annotated[
         str | None,
         in_reading(
-            help="Name of the label column; upos in CoNLL-U, else the last by default.", metavar="NAME"
+            help="Name of the label column; upos in CoNLL-U, else the last by default. Several: pos,chunk.",
+            metavar="NAME",
         ),
     ] = None
     format: Annotated[
@@ -149,6 +150,8 @@ class Reading:
             arguments["columns"] = self.columns.replace(",", " ").split()  # type: ignore[union-attr]
         if self.label is not None and self.label.lstrip("-").isdigit():
             arguments["label"] = int(self.label)
+        elif self.label is not None and "," in self.label:
+            arguments["label"] = self.label.split(",")
         return arguments
 
 

@@ -36,7 +36,7 @@ def read_corpora(files: list[str], arguments: dict[str, Any]) -> tuple[Corpus, d
         known = known_arguments(streams, files, arguments)
     whole = Corpus(
         [sequence for part in parts for sequence in part],
-        label=known["label"],
+        label=tuple(known["label"]) if isinstance(known["label"], list) else known["label"],
         fields=parts[0].fields,
         source=", ".join(files),
     )
@@ -52,7 +52,8 @@ def known_arguments(streams: list[Stream], files: list[str], arguments: dict[str
                 f"{name}: columns {', '.join(stream.fields)} where {files[0]} has "
                 f"{', '.join(first.fields)}; files that are read together must have the same ones"
             )
-    label = first.label_names[0] if len(first.label_names) == 1 else None
+    names = first.label_names
+    label = names[0] if len(names) == 1 else [*names] or None
     known = {**arguments, "format": first.format, "label": label}
     if first.format == "columns":
         known["columns"] = [

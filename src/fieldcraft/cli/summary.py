@@ -39,6 +39,9 @@ class Report:
         self._say(_size("read", train))
         if held_out is not None:
             self._say(_size("held out", held_out))
+        if len(train.label_names) > 1:
+            self._columns(train)
+            return
         counts = _counts(train)
         self._labels(label_names(train.labels), counts, train.n_tokens)
         for warning in warnings(train, held_out, counts):
@@ -57,6 +60,13 @@ class Report:
         self._labels(names, counts, sum(tokens))
         for warning in _strange_labels(names, held_out, counts):
             self.warn(warning)
+
+    def _columns(self, train: Corpus) -> None:
+        """The labels of several columns."""
+        for name in train.label_names:
+            counts = Counter(label for row in train.labels for label in row[name] if isinstance(label, str))
+            self._say(f"column {name}:")
+            self._labels(sorted(counts), counts, train.n_tokens)
 
     def _labels(self, names: list[str], counts: Counter[str], n_tokens: int) -> None:
         self._say(f"{len(names)} labels:")
@@ -92,7 +102,7 @@ class Report:
     def saved(self, crf: Any, path: str) -> None:
         weights = crf.bit_weights_ if hasattr(crf, "bit_weights_") else crf.weights_
         kept = int((weights != 0).sum())
-        self._say(f"wrote {path}: {kept:,} weights, {len(crf.classes_)} labels, {crf.n_iter_} iterations")
+        self._say(f"wrote {path}: {kept:,} weights, {_n_labels(crf)} labels, {crf.n_iter_} iterations")
 
     def _list(self, rows: list[tuple[str, str]]) -> None:
         for number, name in rows[:MOST]:
@@ -103,6 +113,12 @@ class Report:
     def _say(self, line: str) -> None:
         if not self.quiet:
             print(visible(line), file=sys.stderr)
+
+
+def _n_labels(crf: Any) -> int:
+    """How many labels a model has, of all columns."""
+    known = crf.classes_
+    return sum(map(len, known.values())) if isinstance(known, dict) else len(known)
 
 
 def warnings(train: Corpus, held_out: Corpus | None, counts: Counter[str]) -> list[str]:

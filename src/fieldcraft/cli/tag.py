@@ -74,6 +74,7 @@ def tag(
     from fieldcraft.cli.loading import load_model
     from fieldcraft.cli.ranks import agreed, joined
     from fieldcraft.cli.rules import read_constraints
+    from fieldcraft.cli.several_columns import SeveralColumns
 
     with joined() as ranks:
         others = [model, *([] if constraints is None else [constraints])]
@@ -82,9 +83,8 @@ def tag(
             rules = read_constraints(constraints)
             crf = load_model(model, jobs, files)
             rules = getattr(crf, "constraints", None) if rules is None else rules
-            answers = Answers(
-                crf, confidence=confidence, marginals=marginals, k_best=k_best, constraints=rules
-            )
+            kind = SeveralColumns if isinstance(crf.classes_, dict) else Answers
+            answers = kind(crf, confidence=confidence, marginals=marginals, k_best=k_best, constraints=rules)
             for names, target in work:
                 _tag(answers, names, target, reading, text=text, json=json)
             answers.lapses.tell()

@@ -18,6 +18,7 @@ EXAMPLES = [
     "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
     "fieldcraft train train.conll --templates c0 --beam 0.999 -o beam.fc",
     "fieldcraft train docs.conll --structure skip-chain --documents -o docs.fc",
+    "fieldcraft train train.conll --structure factorial --columns word,pos,ner --label pos,ner -o both.fc",
 ]
 in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
 in_stopping, in_file = panel("When it stops"), panel("The model file")
@@ -75,7 +76,7 @@ class Structures:
         str,
         in_looks(
             help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans, "
-            "skip-chain joins similar words of a document.",
+            "skip-chain joins similar words of a document, factorial labels several columns (--label pos,chunk).",
             **named("fieldcraft.cli.training", "STRUCTURES"),
         ),
     ] = "chain"

@@ -10,6 +10,7 @@ from fieldcraft.cli.train import Learns, Looks, Stops, Structures
 from fieldcraft.errors import InputError
 from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.models.chain import ChainCRF
+from fieldcraft.models.factorial import FactorialCRF
 from fieldcraft.models.segments import SegmentCRF
 from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.models.skip_chain import SkipChainCRF
@@ -23,6 +24,7 @@ STRUCTURES: dict[str, type[SequenceModel]] = {
     "chain": ChainCRF,
     "segments": SegmentCRF,
     "skip-chain": SkipChainCRF,
+    "factorial": FactorialCRF,
 }
 SKIPS = ("similarity", "max_pairs_per_word")  # options of skip chains
 
@@ -51,7 +53,18 @@ def make_model(
     kind = STRUCTURES[structures.structure] if structures.codes is None else CodedCRF
     if kind is not ChainCRF:
         settings = _without_chains(settings)
-    return kind(**learning, **model_settings(looks), **_structure_settings(structures), **settings)
+    described = model_settings(looks)
+    if kind is FactorialCRF:
+        _without_metric(settings, described)
+    return kind(**learning, **described, **_structure_settings(structures), **settings)
+
+
+def _without_metric(settings: dict[str, Any], described: dict[str, Any]) -> None:
+    """Several label columns have neither a metric nor texts."""
+    for name in ("metric", "tokenizer"):
+        given = [source.pop(name) for source in (settings, described) if name in source]
+        if given and given[0] not in (None, "auto"):
+            raise InputError(f"--{name} is for one label column; leave it out with --structure factorial")
 
 
 def _without_chains(settings: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +85,7 @@ def _structure_settings(structures: Structures) -> dict[str, Any]:
         raise InputError(f"--{name} is for skip chains; add --structure skip-chain")
     given = {"max_length": structures.max_length, "segment_templates": structures.segment_templates}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if structures.structure == "chain":
+    if structures.structure != "segments":
         if chosen:
             name = next(iter(chosen)).replace("_", "-")
             raise InputError(f"--{name} is for segments; add --structure segments")

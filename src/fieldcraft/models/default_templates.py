@@ -20,6 +20,7 @@ from fieldcraft.features.named import NAMED
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import quoted
 
+WITHOUT_PAIRS = ("entities-words", "the model has several label columns")
 WORDS = ("word", "form", "token")  # names of the column of words, the first that is there
 
 
@@ -31,10 +32,12 @@ class Chosen(NamedTuple):
     why: str
 
 
-def default_templates(templates: Any, X: Any, labels: Iterable[str], *, spans: bool = False) -> Chosen | None:
+def default_templates(
+    templates: Any, X: Any, labels: Iterable[str], *, spans: bool = False, pairs: bool = True
+) -> Chosen | None:
     """The set for a corpus of columns; None where templates are given, or X holds features.
 
-    ``spans`` says that the labels are types of spans.
+    ``spans`` says that the labels are types of spans, ``pairs`` whether templates may look at label pairs.
 
     >>> corpus = Corpus.from_columns({"word": [["in", "Rome"]]}, [["O", "B-LOC"]])
     >>> default_templates(None, corpus, ["B-LOC", "O"]).name
@@ -46,7 +49,7 @@ def default_templates(templates: Any, X: Any, labels: Iterable[str], *, spans: b
     if not columns or any(sequence.attributes is not None for sequence in X):
         return None
     word = next((name for name in WORDS if name in columns), columns[0])
-    name, why = _set_for(columns, spans or forms_scheme(labels))
+    name, why = _set_for(columns, spans or forms_scheme(labels)) if pairs else WITHOUT_PAIRS
     if word != "word":
         why += f"; {word!r} is the column of words"
     return Chosen(name, _over(name, word), f"templates: {name}, since {why}")

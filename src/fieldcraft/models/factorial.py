@@ -19,9 +19,8 @@ from fieldcraft.models.factorial_training import FactorialTraining, named, numbe
 from fieldcraft.models.graph import method_of
 from fieldcraft.models.graph_answers import warn_of
 from fieldcraft.models.inputs import corpus_of, encode
-from fieldcraft.models.learner import Learner
-from fieldcraft.models.model import Model
 from fieldcraft.models.parameters import Parameters
+from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.models.training_settings import Settings
 from fieldcraft.potentials import Parts
 from fieldcraft.problems import crew
@@ -32,7 +31,7 @@ from fieldcraft.threads import resolve_jobs
 Floats = NDArray[np.float64]
 
 
-class FactorialCRF(Learner, Model):
+class FactorialCRF(SequenceModel):
     """Labels several columns of tokens together.
 
     Parameters
@@ -152,6 +151,11 @@ class FactorialCRF(Learner, Model):
         """Not for several columns: raises an InputError."""
         del args, options
         raise InputError("partial_fit is for chains; fit FactorialCRF on all sequences")
+
+    def inspect(self, **options: Any) -> Any:
+        """Not for several columns: raises an InputError."""
+        del options
+        raise InputError("inspect is for one label column; look at weights_ and features_ (a row per weight)")
 
     def structure_for(self, labels: Sequence[str]) -> FactorialChains:
         """The structure of a fitted model."""

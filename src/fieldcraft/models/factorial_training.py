@@ -13,13 +13,14 @@ from fieldcraft.design import Design, windows_of
 from fieldcraft.errors import InputError
 from fieldcraft.features.columns_of_labels import EncodedColumns, column_index
 from fieldcraft.labels import encode_partial
+from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.inputs import encode
 from fieldcraft.models.training import NOTHING, Training
 from fieldcraft.models.training_settings import Settings, SharedDesign, Trained
 from fieldcraft.optimisers import Optimiser
 from fieldcraft.potentials import FeatureTable, TableWeights
 from fieldcraft.priors import Prior
-from fieldcraft.problems.composed import ComposedProblem
+from fieldcraft.problems.factorial import FactorialProblem
 from fieldcraft.structures.factorial import FactorialChains
 
 Floats = NDArray[np.float64]
@@ -56,6 +57,10 @@ class FactorialTraining(Training):
         scored = None if dev is None else self._score_of(dev)
         return super().run(X, numbered(rows, self.columns), dev=scored, **options)
 
+    def _see(self, labels: list[Any], classes: Iterable[str] = (), X: Any = None) -> None:
+        super()._see(labels, classes, X)
+        self.chosen = default_templates(self.settings.templates, X, self.classes, pairs=False)
+
     def _labels(self, labels: list[Any], classes: Iterable[str]) -> list[str]:
         del labels, classes
         return list(self._structure_of(self.columns).labels)
@@ -91,8 +96,8 @@ class FactorialTraining(Training):
         looking = [name for name in names if name in used]
         if looking:
             raise InputError(
-                f"template {looking[0]!r} looks at label pairs; steps and pairs of a FactorialCRF have weights "
-                "of their own only, leave it out"
+                f"template {looking[0]!r} looks at label pairs; those of a FactorialCRF have weights of "
+                "their own only, leave it out"
             )
 
     def _sums(self, structure: FactorialChains, gold: Any, offsets: Any) -> dict[str, NDArray[np.int64]]:
@@ -107,11 +112,11 @@ class FactorialTraining(Training):
     def _problem(self, optimiser: Optimiser, design: Design, prior: Prior, **options: Any) -> Any:
         if optimiser.needs not in ("gradient", "expectation", "passes"):
             raise InputError(
-                f"{optimiser.name} needs a problem that factorial chains do not have ({optimiser.needs}); use "
+                f"{optimiser.name} needs a problem that factorial chains lack ({optimiser.needs}); use "
                 "'lbfgs', 'owlqn', 'conjugate_gradient', 'em', 'sgd' or 'averaged_perceptron'"
             )
         requests = {**optimiser.requests(), "curved": False}
-        return ComposedProblem(self._structure(), design, prior, **{**requests, **options})
+        return FactorialProblem(self._structure(), design, prior, **{**requests, **options})
 
     def _score_of(self, dev: tuple[Any, Any]) -> Callable[[Floats], float]:
         """weights -> the share of held-out labels, of all columns, that are predicted."""
@@ -146,8 +151,8 @@ def rows_of(X: Any, y: Any) -> list[dict[str, list[Any]]]:
     for i, row in enumerate(y):
         if not isinstance(row, Mapping):
             raise InputError(
-                f"sequence {i}: labels are a {type(row).__name__}; give a dict column -> labels, one for each "
-                "column (read corpora with label=['pos', 'chunk'])"
+                f"sequence {i}: labels are a {type(row).__name__}; give a dict column -> labels, with "
+                "each column (read corpora with label=['pos', 'chunk'])"
             )
         if rows and list(row) != list(rows[0]):
             raise InputError(f"sequence {i} has the columns {', '.join(row)}, others {', '.join(rows[0])}")
@@ -173,7 +178,9 @@ def declared(labels: Any, rows: list[dict[str, list[Any]]]) -> dict[str, list[st
         seen = {label for row in rows for label in row[name] if label is not None}
         wrong = [label for label in seen if not isinstance(label, str)]
         if wrong:
-            raise InputError(f"column {name!r} has the label {wrong[0]!r}; labels are texts, None where unknown")
+            raise InputError(
+                f"column {name!r} has the label {wrong[0]!r}; labels are texts, None where unknown"
+            )
         out[name] = list(labels[name]) if isinstance(labels, Mapping) and name in labels else sorted(seen)
         if not out[name]:
             raise InputError(f"column {name!r} has no known label; there is nothing to learn from")

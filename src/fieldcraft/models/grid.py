@@ -134,7 +134,9 @@ class GridCRF(GraphCRF):
         return training
 
     def _methods(self) -> Any:
-        return tuple((QUICK, given) if name == "auto" else (name, given) for name, given in super()._methods())
+        return tuple(
+            (QUICK, given) if name == "auto" else (name, given) for name, given in super()._methods()
+        )
 
     def _declared(self, labels: list[NDArray[np.int64]]) -> list[str]:
         """The names of the labels: their numbers as text, in increasing order unless declared."""
@@ -158,7 +160,9 @@ class GridCRF(GraphCRF):
         names = [self.directions] if isinstance(self.directions, str) else list(self.directions)
         unknown = [name for name in names if name not in DIRECTIONS]
         if unknown or len(set(names)) < len(names):
-            raise InputError(f"directions={self.directions!r}; give some of {', '.join(DIRECTIONS)}, once each")
+            raise InputError(
+                f"directions={self.directions!r}; give some of {', '.join(DIRECTIONS)}, once each"
+            )
         return ["neighbour"] if self.isotropic and names else names
 
     def _instances(self, X: Any, labels: list[NDArray[np.int64]] | None = None) -> list[GraphInstance]:

@@ -79,7 +79,9 @@ class HiddenCRF(SequenceModel):
         self.hash_size, self.n_jobs = hash_size, n_jobs
         self.random_state, self.verbose = random_state, verbose
 
-    def fit(self, X: Any, y: Any, *, parents: Any = None, parents_dev: Any = None, **options: Any) -> HiddenCRF:  # type: ignore[override]
+    def fit(
+        self, X: Any, y: Any, *, parents: Any = None, parents_dev: Any = None, **options: Any
+    ) -> HiddenCRF:  # type: ignore[override]
         """Train on sequences with one label each.
 
         Parameters
@@ -117,7 +119,9 @@ class HiddenCRF(SequenceModel):
         trees = self._parents(X, parents)
         encoded = encode(X, parameters.encoder, grow=False, n_threads=n_jobs)
         with crew(n_jobs):
-            bound = structure.of(trees) if isinstance(structure, LatentTrees) and trees is not None else structure
+            bound = (
+                structure.of(trees) if isinstance(structure, LatentTrees) and trees is not None else structure
+            )
             return class_probabilities(bound, parameters.scorer.potentials(encoded), encoded.offsets)
 
     def log_probability(self, X: Any, y: Any = None, *, parents: Any = None) -> Floats:
@@ -162,7 +166,9 @@ class HiddenCRF(SequenceModel):
         lengths = lengths_of(X)
         if parents is None or len(parents) != len(lengths):
             given = "none" if parents is None else str(len(parents))
-            raise InputError(f"{len(lengths)} sequences, parents of {given}; structure='tree' needs them for each")
+            raise InputError(
+                f"{len(lengths)} sequences, parents of {given}; structure='tree' needs them for each"
+            )
         return [checked_parents(one, i, n) for i, (one, n) in enumerate(zip(parents, lengths))]
 
     def _scored(self, X: Any, *arguments: Any, **options: Any) -> Any:

@@ -51,7 +51,7 @@ class HiddenTraining(Training):
     def _problem(self, optimiser: Optimiser, design: Design, prior: Prior, **options: Any) -> Any:
         if optimiser.needs not in ("gradient", "expectation"):
             raise InputError(
-                f"{optimiser.name} is not for hidden states; use 'lbfgs', 'conjugate_gradient', 'owlqn' or 'em'"
+                f"{optimiser.name} is not for hidden states; use 'lbfgs', 'conjugate_gradient' or 'em'"
             )
         structure, requests = self._structure(), optimiser.requests()
         if isinstance(structure, LatentTrees):

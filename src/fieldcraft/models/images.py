@@ -18,7 +18,7 @@ def images_of(X: Any, width: int | None = None) -> list[Floats]:
     """Images [H, W, A]; all of them have ``width`` features, or as many as the first."""
     if isinstance(X, np.ndarray) and X.ndim < 3 and X.dtype != object:
         raise InputError(f"X is one array of shape {X.shape}; give a list of images")
-    out = []
+    out: list[Floats] = []
     for i, given in enumerate(X):
         image = np.asarray(given, np.float64)
         image = image[:, :, None] if image.ndim == 2 else image
@@ -52,7 +52,9 @@ def labels_of(y: Any) -> list[NDArray[np.int64]]:
 def named_cells(i: int, labels: NDArray[np.int64], shape: tuple[int, ...], names: list[str]) -> Any:
     """[cells] the names of an image's labels, None where unknown."""
     if labels.shape != shape:
-        raise InputError(f"image {i} is {shape[0]} x {shape[1]}, its labels {labels.shape[0]} x {labels.shape[1]}")
+        raise InputError(
+            f"image {i} is {shape[0]} x {shape[1]}, its labels {labels.shape[0]} x {labels.shape[1]}"
+        )
     distinct, at = np.unique(labels, return_inverse=True)
     texts = np.array([*(None if number == -1 else str(number) for number in distinct), None], object)
     wrong = [text for text in texts if text is not None and text not in names]

@@ -99,6 +99,11 @@ class FactorialChains(Structure):
         """How many combinations of labels a token has."""
         return int(np.prod(self.card.astype(np.int64)))
 
+    def unconverged(self) -> int:
+        """Answers of methods that did not converge, since the last call."""
+        total, self._graphs.unconverged = self._graphs.unconverged, 0
+        return total
+
     @property
     def is_plain(self) -> bool:
         return False

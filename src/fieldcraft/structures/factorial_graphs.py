@@ -32,11 +32,13 @@ class FactorialGraphs:
     def __init__(self, card: Ints, pairs: Ints, crosses: Ints, steps: Ints) -> None:
         self.card, self.pairs, self.crosses, self.steps = card, pairs, crosses, steps
         self._kept: dict[bytes, GraphBatch] = {}
+        self.unconverged = 0  # answers of methods that did not converge, since this was last set to 0
 
     def infer(self, method: Method, n_jobs: int, *given: Any) -> Inference:
         """log Z and marginals of sequences; ``given`` is what the core takes for factorial chains."""
         node, offsets = given[0], given[1]
         answers = self._batch(*given).infer(method[0], n_jobs=n_jobs, **method[1])
+        self.unconverged += sum(not one.converged for one in answers)
         arrays = {"node": np.zeros(node.shape)}
         arrays |= {name: np.zeros((len(answers), len(table))) for name, table in _named(given).items()}
         for i, one in enumerate(answers):
@@ -52,6 +54,7 @@ class FactorialGraphs:
     def decode(self, method: Method, n_jobs: int, *given: Any) -> Decoding:
         """A good labelling of each sequence."""
         answers = self._batch(*given).decode(method[0], n_jobs=n_jobs, **method[1])
+        self.unconverged += sum(not one.converged for one in answers)
         states = np.concatenate([np.zeros(0, np.int32), *(one.assignment for one in answers)])
         value = np.array([one.value for one in answers])
         return Decoding(states, value, all(one.optimal for one in answers), method=method[0])
@@ -106,7 +109,7 @@ class FactorialGraphs:
         C, parts = len(self.card), [np.zeros(0)]
         tables = _named(given)
         for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist()):
-            rows = node[a * C : b * C].reshape(b - a, C, -1)
+            rows = node[a * C : b * C].reshape(b - a, C, node.shape[1])
             parts += [rows[:, c, :size].ravel() for c, size in enumerate(self.card.tolist())]
             for name, tokens, shapes in self._tables(b - a):
                 ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
