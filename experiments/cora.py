@@ -8,7 +8,7 @@ of the labels (the rate) is drawn by seed 0, 1, …; both models train on these 
 papers. The collective one sees all papers and citations, keeps the known labels and infers by belief
 propagation; the other one is the same model without links, which is logistic regression. Both have the
 default prior. Results go to --archive (experiments/results/cora.jsonl), line by line; what stands there is
-not run again. --report writes their table to experiments/results/cora.md.
+not run again. --report writes their table and a figure to experiments/results.
 """
 
 from __future__ import annotations
@@ -101,6 +101,24 @@ def report(rows: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, "", "Printed by `python -m experiments.cora --report`.", ""])
 
 
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Mean accuracies by the share of known labels, with standard errors."""
+    from matplotlib.figure import Figure
+
+    rates = sorted({row["rate"] for row in rows})
+    figure = Figure(figsize=(5, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for name, called in (("collective", "together"), ("alone", "each on its own")):
+        values = [[100 * row[name] for row in rows if row["rate"] == rate] for rate in rates]
+        errors = [np.std(v, ddof=1) / np.sqrt(len(v)) if len(v) > 1 else 0.0 for v in values]
+        axes.errorbar(
+            [100 * r for r in rates], [np.mean(v) for v in values], errors, marker="o", label=called
+        )
+    axes.set(xlabel="known labels, per cent", ylabel="accuracy, per cent", title="Cora")
+    axes.legend()
+    figure.savefig(path, dpi=150)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments.cora", description=__doc__)
     parser.add_argument("folder", nargs="?", default=os.environ.get("FIELDCRAFT_DATA", "../shared/data"))
@@ -116,6 +134,7 @@ def main() -> None:
     if given.report:
         text = report(rows)
         (RESULTS / "cora.md").write_text(text)
+        draw(rows, RESULTS / "cora.png")
         print(text)
         return
     done = {(row["rate"], row["seed"]) for row in rows}

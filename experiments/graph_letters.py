@@ -1,6 +1,6 @@
 """Handwritten words as graphs: the letters of `experiments.ocr_letters` by GraphCRF.
 
-    python -m experiments.graph_letters [FOLDER] [likelihood] [margin]
+    python -m experiments.graph_letters [FOLDER] [likelihood] [margin] > experiments/results/graph-letters.md
 
 A word is a graph with a variable for each image, a template of its pixels and a template of neighbours, each
 with a full table. For likelihood and margin (block-coordinate Frank-Wolfe), the chain is chosen and tested as
@@ -74,7 +74,11 @@ def compared(name: str, train: ocr_letters.Words, test: ocr_letters.Words) -> Co
 
 def main(folder: Path, names: list[str]) -> None:
     train, test = ocr_letters.read(folder / "ocr_letters" / "letters.npz")
-    print(f"{len(train.X)} words to train on, {len(test.X)} to test on\n")
+    print("# Handwritten letters as graphs and as chains\n")
+    print(
+        f"Right letters in per cent; {len(train.X)} words to train on, {len(test.X)} to test on. Printed by"
+    )
+    print(f"`python -m experiments.graph_letters {' '.join(names)}`.\n")
     print("| method | variance | features | chain | graph | difference | CPU seconds |")
     print("|---|---|---|---|---|---|---|")
     for name in names:

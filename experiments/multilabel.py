@@ -1,6 +1,6 @@
 """Several labels for a row: all pairs of labels against independent classifiers, on three public sets.
 
-    python -m experiments.multilabel [FOLDER] [SET ...]
+    python -m experiments.multilabel [FOLDER] [SET ...] > experiments/results/multilabel.md
 
 FOLDER holds multilabel/: emotions, scene and yeast as ARFF files with their usual split. Features are
 standardised by the training rows. The variance of the Gaussian prior is chosen for each model by the exact
@@ -80,6 +80,9 @@ def measured(
 
 
 def main(folder: Path, names: list[str]) -> None:
+    print("# Several labels for a row: all pairs of labels against independent classifiers\n")
+    print("Exact matches (all labels of a row right) and right labels on test rows, in per cent. Printed by")
+    print(f"`python -m experiments.multilabel {' '.join(names)}`.\n")
     print("| set | rows | model | objective | variance | exact match | labels right | CPU seconds |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for name in names:

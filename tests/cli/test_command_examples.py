@@ -28,6 +28,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph.add(scope=[[1, 2]], table=[[[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]])
     graph.write(made / "model.uai")
     (made / "seen.evid").write_text("1 0 1\n")
+    papers = ["p1,on law,law,law", "p2,more law,law,", "p3,on art,,", "p4,art,art,art"]  # synthetic
+    (made / "papers.csv").write_text("\n".join(["id,title,topic,known", *papers]))
+    (made / "cites.csv").write_text("source,target\np1,p2\np4,p3\n")
     return made
 
 

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from fieldcraft.objectives import OBJECTIVES
+from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.states import StateSpace
 from oracles import chain as oracle
 from oracles import chain_reference as reference
@@ -24,6 +26,9 @@ from oracles import chain_reference as reference
 Floats = NDArray[np.float64]
 LENGTHS = (3, 0, 1, 6, 2, 5, 4)
 NUMERICS = ("scaled", "log", "auto")
+OF_CHAINS = {  # objectives that chains have the operations for
+    name: kind for name, kind in OBJECTIVES.items() if all(hasattr(LinearChain, one) for one in kind.needs)
+}
 
 
 def same(actual: ArrayLike, expected: ArrayLike, *, rel: float = 1e-9, abs: float = 1e-12) -> None:

@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import FieldcraftError, InputError
 from fieldcraft.objectives import OBJECTIVES, Margin, SoftmaxMargin, resolve_objective
-from fieldcraft.structures.linear_chain import LinearChain
-from laws.cases import Batch, Floats, draw, same
+from laws.cases import OF_CHAINS, Batch, Floats, draw, same
 from oracles import chain as enumeration
 from oracles import objectives as oracle
 
-NAMES = sorted(  # those that chains have the operations for
-    name for name, kind in OBJECTIVES.items() if all(hasattr(LinearChain, one) for one in kind.needs)
-)
+NAMES = sorted(OF_CHAINS)
 WEIGHED = [name for name in NAMES if OBJECTIVES[name].weighs_labels]
 LENGTHS = (3, 0, 1, 2, 5)
 SHAPES = [

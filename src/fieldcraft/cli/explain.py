@@ -15,7 +15,7 @@ EXAMPLES = [
     "fieldcraft explain ner.fc test.conll --sequence 2 --token 0",
     "echo 'Ada spoke in Zurich .' | fieldcraft explain words.fc --text --top 3",
     "fieldcraft explain ner.fc test.conll --json",
-    "fieldcraft explain papers.fc papers.csv cites.csv --node 35",
+    "fieldcraft explain papers.fc papers.csv cites.csv --node p3",
 ]
 
 

@@ -9,8 +9,8 @@ from fieldcraft.cli.node_models import Edges, Nodes
 from fieldcraft.cli.options import Jobs, Quiet, Seed, in_reading, in_writing, named, panel
 
 EXAMPLES = [
-    "fieldcraft graph train papers.csv cites.csv --id paper --label topic -o papers.fc",
-    "fieldcraft graph train people.parquet knows.parquet --words about --relation kind -o people.fc",
+    "fieldcraft graph train papers.csv cites.csv --label topic --leave known -o papers.fc",
+    "fieldcraft graph train papers.csv cites.csv --label topic --words title -o words.fc",
 ]
 in_learning = panel("Learning")
 

@@ -137,8 +137,8 @@ class CollectiveClassifier(GraphCRF):
         for node, one in zip(linked.ids, linked.labels):
             if one is not None and one not in names:
                 raise InputError(
-                    f"node {node!r}: label {one!r} is none of {', '.join(self.classes_)}, which the model has; "
-                    f"leave it empty where it is unknown"
+                    f"node {node!r}: label {one!r} is none of {', '.join(self.classes_)}, which the model "
+                    "has; leave it empty where it is unknown"
                 )
         return linked
 

@@ -171,6 +171,7 @@ class GraphCRF(Learner, Model):
                 "name": clique.name,
                 "tying": clique.tying if isinstance(clique.tying, str) else np.asarray(clique.tying).tolist(),
                 "shape": list(structure.shapes[clique.name]),
+                **({"attractive": True} if clique.attractive else {}),
             }
             for clique in structure.cliques
         ]
@@ -185,7 +186,9 @@ class GraphCRF(Learner, Model):
                 or np.prod(shape, dtype=float) > 1e8
             ):
                 raise ValueError(f"a clique of shape {shape}")
-        self.cliques = [Clique(one["name"], one["tying"]) for one in described]
+        self.cliques = [
+            Clique(one["name"], one["tying"], one.get("attractive", False) is True) for one in described
+        ]
         self._shapes = {one["name"]: tuple(one["shape"]) for one in described}
 
     def _ask_graphs(self, X: Any, question: Callable[[GraphAnswers, Floats], T], *, clamp: bool = False) -> T:

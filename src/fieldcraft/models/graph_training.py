@@ -24,7 +24,7 @@ from fieldcraft.structures.cliques import Clique, GraphInstance
 Floats = NDArray[np.float64]
 Method = tuple[str, Mapping[str, Any]]
 SUMS = {"likelihood", "softmax_margin", "exponential", "marginal_likelihood"}  # objectives that need log Z
-PROBLEMS = {
+PROBLEMS: dict[str, type[GraphProblem]] = {
     "gradient": GraphProblem,
     "expectation": GraphProblem,
     "passes": GraphProblem,
@@ -163,8 +163,33 @@ class GraphTraining(Training):
                 "'owlqn', 'sgd', 'averaged_perceptron', 'subgradient', 'frank_wolfe' or 'cutting_plane'"
             )
         structure = self._graphs(self.names).using(self.n_jobs)
-        options = {**optimiser.requests(), **options}
+        options = {**optimiser.requests(), **options, **self._signs(optimiser, design.index)}
         return PROBLEMS[optimiser.needs](structure, design, prior, instances=self.instances, **options)
+
+    def _signs(self, optimiser: Optimiser, index: FeatureIndex) -> dict[str, Any]:
+        """Bounds of the weights where a template is attractive, as an option of the problem."""
+        attractive = {clique.name: clique for clique in self.cliques if clique.attractive}
+        if not attractive:
+            return {}
+        if optimiser.name != "frank_wolfe":
+            raise InputError(
+                f"{optimiser.name} does not keep the signs of attractive templates; use objective='margin' "
+                "and optimiser='frank_wolfe', or attractive=False"
+            )
+        for i, x in enumerate(self.instances):
+            for name in attractive:
+                matrix = x.cliques.get(name, (None, None))[1]
+                if matrix is not None and matrix.data.min(initial=0.0) < 0:
+                    raise InputError(
+                        f"instance {i}, clique {name!r}: an observation is negative; attractive templates "
+                        "need numbers >= 0"
+                    )
+        lower, upper = np.full(len(index), -np.inf), np.full(len(index), np.inf)
+        parts = np.array([index.parts[part] for part in index.part], object)
+        for name, clique in attractive.items():
+            mine = np.flatnonzero(parts == name)
+            lower[mine], upper[mine] = clique.signs(index.label[mine])
+        return {"bounds": (lower, upper)}
 
     def _held_out(self, dev: tuple[Any, Any]) -> Callable[[Floats], float]:
         """weights -> accuracy on the known labels of held-out graphs."""

@@ -10,6 +10,9 @@ by the share that raises the dual D most:
     share = (b - b_i + <g - g_i, w>) / |g - g_i|^2,   at most 1
 
 The numerator is the sequence's part of the duality gap, never negative where the plane is the highest one.
+Where weights have bounds, w is clipped to them and D = sum of b_i + <G, w> + |w - mean|^2 / 2, with the norm
+in the metric precision: what the penalised planes are worth at their minimum. The step above then raises D
+by no less than it did, but may not be the best one.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ class PlaneSteps:
         self._ids: dict[int, NDArray[np.int64]] = {}  # of the sequences met so far
         self._slopes = np.zeros(int(self._at[-1]))  # end to end
         self._levels = np.zeros(len(sizes))
-        self._w = np.array(self._mean)  # [F]
+        self._total = np.zeros(len(self._mean))  # [F] G
+        self._bounds = problem.bounds
+        self._w = self._clipped(np.array(self._mean), slice(None))  # [F]
         self._late = self._w.copy()  # average in which later steps count more
         self._steps = 0
 
@@ -55,29 +60,33 @@ class PlaneSteps:
             share = min(1.0, gain / length)
             own += share * turn
             self._levels[i] += share * (level - self._levels[i])
-            self._w[ids] -= share * turn * self._inverse[ids]
+            self._total[ids] += share * turn
+            self._w[ids] = self._clipped(self._mean[ids] - self._total[ids] * self._inverse[ids], ids)
         elif gain > 0:  # no weight changes: the higher level is all there is to gain
             self._levels[i] = level
         self._steps += 1
         if self._wants_average:
             self._late += 2.0 / (self._steps + 1) * (self._w - self._late)
 
-    def _total(self) -> Floats:
-        """[F] G."""
-        total = np.zeros_like(self._w)
-        for i, ids in self._ids.items():
-            total[ids] += self._slopes[self._at[i] : self._at[i + 1]]
-        return total
+    def _clipped(self, weights: Floats, ids: Any) -> Floats:
+        """Weights of these numbers within their bounds."""
+        if self._bounds is None:
+            return weights
+        lower, upper = self._bounds
+        return np.clip(weights, lower[ids], upper[ids])
 
     def _rebuild(self) -> None:
-        """The weights anew: differences have rounded them."""
-        self._w = self._mean - self._total() * self._inverse
+        """Sum and weights anew, in order: differences have rounded them."""
+        self._total = np.zeros_like(self._w)
+        for i in sorted(self._ids):
+            self._total[self._ids[i]] += self._slopes[self._at[i] : self._at[i + 1]]
+        self._w = self._clipped(self._mean - self._total * self._inverse, slice(None))
 
     def dual(self) -> float:
         """D."""
-        total = self._total()
-        spread = float(total @ (total * self._inverse))
-        return float(self._levels.sum() + total @ self._mean - spread / 2)
+        apart, free = self._w - self._mean, self._inverse > 0
+        penalty = float(apart[free] @ (apart[free] / self._inverse[free])) / 2
+        return float(self._levels.sum() + self._total @ self._w + penalty)
 
     def weights(self, out: Floats) -> None:
         """Those that belong to the planes."""

@@ -65,15 +65,30 @@ class GraphProblem(ComposedProblem):
 
 
 class GraphDual(GraphProblem):
-    """The margin of graphs with a Gaussian prior on every weight; offers Dual, by planes."""
+    """The margin of graphs with a Gaussian prior on every weight; offers Dual, by planes.
+
+    Parameters
+    ----------
+    bounds : (lower, upper) of the weights [F], None without
+    others : as for GraphProblem
+    """
 
     by_planes = True
     costs = None  # the planes have them
     crowd, n_entries = 1.0, 0
 
-    def __init__(self, structure: CliqueGraphs, design: Design, prior: Prior, **options: Any) -> None:
+    def __init__(
+        self,
+        structure: CliqueGraphs,
+        design: Design,
+        prior: Prior,
+        *,
+        bounds: tuple[Floats, Floats] | None = None,
+        **options: Any,
+    ) -> None:
         self.gaussian = gaussian_of(prior, len(design.index))
         super().__init__(structure, design, prior, **options)
+        self.bounds = bounds
         self.mean, self.precision, self.constant = masked(self.gaussian, self.mask, self.n_variables)
 
     def plane(self, i: int, weights: Floats) -> tuple[NDArray[np.int64], Floats, float]:

@@ -35,6 +35,9 @@ class Clique:
     name : under which instances list the factors
     tying : "full", "same", "agreement", or an integer array of the shape of a table with the class of each
         cell: cells of one class share weights, and those of class -1 have none and score 0
+    attractive : of "same" and "agreement": equal labels never score less than different ones, so that minimum
+        cuts find the best labelling (associative networks); observations must not be negative, and training
+        is that of the margin by Frank-Wolfe
 
     >>> Clique("pair", "agreement").classes((2, 2)).tolist()
     [0, -1, -1, 1]
@@ -42,10 +45,13 @@ class Clique:
 
     name: str
     tying: Any = "full"
+    attractive: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name == "node":
             raise InputError(f"Clique: name={self.name!r}; give a text that is not empty and not 'node'")
+        if self.attractive and not (isinstance(self.tying, str) and self.tying in ("same", "agreement")):
+            raise InputError(f"clique {self.name!r}: attractive=True needs tying='same' or 'agreement'")
         if isinstance(self.tying, str):
             if self.tying not in TYINGS:
                 raise InputError(
@@ -58,7 +64,15 @@ class Clique:
 
     def __repr__(self) -> str:
         tying = self.tying if isinstance(self.tying, str) else np.asarray(self.tying).tolist()
-        return f"Clique({self.name!r}, {tying!r})"
+        return f"Clique({self.name!r}, {tying!r}{', attractive=True' if self.attractive else ''})"
+
+    def signs(self, classes: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper bounds of weights of these classes."""
+        lower, upper = np.full(len(classes), -np.inf), np.full(len(classes), np.inf)
+        if self.attractive:
+            apart = (np.asarray(classes) == 1) & (self.tying == "same")
+            lower[~apart], upper[apart] = 0.0, 0.0
+        return lower, upper
 
     def classes(self, shape: tuple[int, ...]) -> Ints:
         """[cells] the class of each cell of a table of this shape, -1 for none."""

@@ -38,3 +38,40 @@ def test_linked_papers(tmp_path: Path) -> None:
     assert graph.nnz == 18
     together, apart, _, _ = cora.accuracies(words, graph, read, 0.5, 0)
     assert min(together, apart) == 1.0
+
+
+def test_archived_draws_are_reported(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [
+        {
+            "rate": rate,
+            "seed": seed,
+            "collective": 0.8 + 0.02 * seed,
+            "alone": 0.7,
+            "seconds": 3.0,
+            "unconverged": 1,
+        }
+        for rate in (0.1, 0.2)
+        for seed in (0, 1)
+    ]
+    text = cora.report(rows)
+    assert "| 10 % | 2 | 81.0 ± 1.0 | 70.0 ± 0.0 | 11.0 ± 1.0 | 3 (3) | 1 |" in text
+    cora.draw(rows, tmp_path / "cora.png")
+    assert (tmp_path / "cora.png").stat().st_size > 1000
+
+
+def test_letters_as_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Synthetic images: the graph has the chain's accuracy."""
+    from experiments import graph_letters, ocr_letters
+
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for _ in range(8):
+        letters = rng.choice(list("ab"), size=3).tolist()
+        X.append([["constant", f"p{ord(one) - 97}", f"p{rng.integers(2, 6)}"] for one in letters])
+        y.append(letters)
+    few = ocr_letters.Method(ocr_letters.likelihood, (1.0,))
+    monkeypatch.setattr(ocr_letters, "METHODS", {"likelihood": few})
+    words = ocr_letters.Words(X, y)
+    found = graph_letters.compared("likelihood", words, words)
+    assert found.chain == found.graph == 1.0

@@ -10,12 +10,13 @@ import pytest
 
 import fieldcraft as fc
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.objectives import OBJECTIVES, Viterbi
+from fieldcraft.objectives import Viterbi
 from fieldcraft.optimisers import Subgradient
 from fieldcraft.optimisers.loop import Control, Loop
 from fieldcraft.optimisers.table import REFUSALS
 from fieldcraft.priors import Prior, resolve_prior
 from fieldcraft.problems import ChainPasses
+from laws.cases import OF_CHAINS
 from unit.training.corpora import Floats, adjoint, chain_of, design_of, draw
 
 PRIORS: dict[str, Prior | None] = {
@@ -36,7 +37,7 @@ def separable() -> tuple[list[Any], list[list[str]]]:
     return X, y
 
 
-@pytest.mark.parametrize("objective", sorted(OBJECTIVES))
+@pytest.mark.parametrize("objective", sorted(OF_CHAINS))
 def test_every_prior(objective: str) -> None:
     X, y = separable()
     for name, prior in PRIORS.items():
@@ -53,7 +54,7 @@ def test_every_prior(objective: str) -> None:
         assert crf.weights_.any(), name
 
 
-@pytest.mark.parametrize("objective", sorted(OBJECTIVES))
+@pytest.mark.parametrize("objective", sorted(OF_CHAINS))
 def test_defaults_fit_a_separable_corpus(objective: str) -> None:
     X, y = separable()
     crf = fc.ChainCRF(objective=objective).fit(X, y)

@@ -10,12 +10,12 @@ import pytest
 from sklearn.base import clone
 
 import fieldcraft as fc
-from fieldcraft.objectives import OBJECTIVES
+from laws.cases import OF_CHAINS
 from unit.training.corpora import draw
 
-SMOOTH = sorted(name for name, kind in OBJECTIVES.items() if kind.smooth)
-WEIGHED = sorted(name for name, kind in OBJECTIVES.items() if kind.smooth and kind.weighs_labels)
-HARD = sorted(name for name, kind in OBJECTIVES.items() if not kind.smooth)
+SMOOTH = sorted(name for name, kind in OF_CHAINS.items() if kind.smooth)
+WEIGHED = sorted(name for name, kind in OF_CHAINS.items() if kind.smooth and kind.weighs_labels)
+HARD = sorted(name for name, kind in OF_CHAINS.items() if not kind.smooth)
 O = fc.objectives  # noqa: E741
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fieldcraft as fc
-from fieldcraft.objectives import OBJECTIVES
+from laws.cases import OF_CHAINS
 
 TEMPLATES = "word[-1..1]\npos[-2..2]\npos[-1] & pos\npos & pos[1]\nedge"
 LEAST = {"pseudo_likelihood": 0.85}  # it trusts gold neighbours
@@ -20,7 +20,7 @@ def chunks(data_file: Callable[[str], Path]) -> tuple[fc.Corpus, fc.Corpus]:
     return corpus[:400], corpus[400:800]
 
 
-@pytest.mark.parametrize("name", sorted(name for name, kind in OBJECTIVES.items() if kind.smooth))
+@pytest.mark.parametrize("name", sorted(name for name, kind in OF_CHAINS.items() if kind.smooth))
 def test_smooth_objectives(chunks: tuple[fc.Corpus, fc.Corpus], name: str) -> None:
     train, test = chunks
     crf = fc.ChainCRF(

@@ -12,11 +12,12 @@ import pytest
 from fieldcraft.design import Design
 from fieldcraft.errors import SequenceError
 from fieldcraft.labels import PartialLabels
-from fieldcraft.objectives import OBJECTIVES, Margin, SoftmaxMargin, resolve_objective
+from fieldcraft.objectives import Margin, SoftmaxMargin, resolve_objective
 from fieldcraft.optimisers import LBFGS
 from fieldcraft.optimisers.loop import Control, Loop
 from fieldcraft.priors import Gaussian, NoPrior
 from fieldcraft.problems import ChainProblem, ComposedProblem, composed
+from laws.cases import OF_CHAINS
 from unit.training.corpora import Floats, chain_of, design_of, draw, same
 
 LENGTHS = [3, 0, 1, 9, 2, 1, 17, 4]
@@ -47,7 +48,7 @@ def slope(problem: Any, weights: Floats) -> tuple[float, Floats]:
 
 
 @pytest.mark.parametrize("kind", [{}, {"values": True}, {"edges": True}], ids=["plain", "values", "edges"])
-@pytest.mark.parametrize("name", sorted(OBJECTIVES))
+@pytest.mark.parametrize("name", sorted(OF_CHAINS))
 def test_fused_and_composed_agree(name: str, kind: dict[str, bool]) -> None:
     rng = np.random.default_rng(3)
     objective = objective_of(name, rng)

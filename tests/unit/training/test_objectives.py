@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from fieldcraft.design import Design
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.objectives import OBJECTIVES, Likelihood, Margin, SoftmaxMargin, resolve_objective
+from fieldcraft.objectives import Likelihood, Margin, SoftmaxMargin, resolve_objective
 from fieldcraft.potentials import ChainWeights
 from fieldcraft.priors import NoPrior
 from fieldcraft.problems import ChainProblem
 from fieldcraft.structures.states import StateSpace
+from laws.cases import OF_CHAINS
 from unit.training.corpora import Floats, Loss, adjoint, chain_of, design_of, draw, draw_large, same
 
-NAMES = sorted(OBJECTIVES)
+NAMES = sorted(OF_CHAINS)
 KINDS = [
     pytest.param({}, id="plain"),
     pytest.param({"values": True}, id="values"),
