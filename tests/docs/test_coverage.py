@@ -82,6 +82,7 @@ def test_functions_of_the_chain_are_documented() -> None:
     assert [name for name in CHAIN if not mentioned(name)] == []
     assert [name for name in CHAIN if not inspect.getdoc(getattr(chain, name))] == []
 
+
 MODELS = [
     name for name in fc.__all__ if inspect.isclass(getattr(fc, name)) and hasattr(getattr(fc, name), "fit")
 ]
