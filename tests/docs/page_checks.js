@@ -11,8 +11,9 @@ async () => {
   }));
 
   const parse = (text) => {
-    const numbers = text.match(/[\d.]+/g).map(Number);
-    return numbers.length === 3 ? [...numbers, 1] : numbers;
+    const [r, g, b, alpha = 1] = text.match(/[\d.]+/g).map(Number);
+    const unit = text.startsWith("color(srgb") ? 255 : 1;  // what color-mix gives, from 0 to 1
+    return [r * unit, g * unit, b * unit, alpha];
   };
   const over = (front, back) => [0, 1, 2].map((i) => front[3] * front[i] + (1 - front[3]) * back[i]).concat(1);
   const light = (colour) => {
@@ -27,9 +28,16 @@ async () => {
     }
     return known.get(element);
   };
+  const opacity = (element, known) => {
+    if (element === null) return 1;
+    if (!known.has(element)) {
+      known.set(element, Number(getComputedStyle(element).opacity) * opacity(element.parentElement, known));
+    }
+    return known.get(element);
+  };
   const contrast = (scheme) => {
     document.body.setAttribute("data-md-color-scheme", scheme);
-    const known = new Map(), seen = new Set();
+    const known = new Map(), faint = new Map(), seen = new Set();
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
       const element = texts.currentNode.parentElement, text = texts.currentNode.data.trim();
@@ -37,7 +45,8 @@ async () => {
       if (element.closest("svg, script, style, noscript, template")) continue;
       const style = getComputedStyle(element);
       const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-      const back = background(element, known), front = over(parse(style.color), back);
+      const [r, g, b, alpha] = parse(style.color);
+      const back = background(element, known), front = over([r, g, b, alpha * opacity(element, faint)], back);
       const key = [front, back, large].join();
       if (seen.has(key)) continue;
       seen.add(key);

@@ -81,3 +81,18 @@ def test_parameters_of_chain_crf_are_documented() -> None:
 def test_functions_of_the_chain_are_documented() -> None:
     assert [name for name in CHAIN if not mentioned(name)] == []
     assert [name for name in CHAIN if not inspect.getdoc(getattr(chain, name))] == []
+
+
+MODELS = [
+    name for name in fc.__all__ if inspect.isclass(getattr(fc, name)) and hasattr(getattr(fc, name), "fit")
+]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_fitted_attributes_are_in_the_reference(name: str) -> None:
+    page = (ROOT / "docs" / "reference" / "fitted.md").read_text(encoding="utf-8")
+    bases = inspect.getmro(getattr(fc, name))
+    names = {key for kind in bases for key in (*vars(kind), *inspect.get_annotations(kind))}
+    fitted = sorted(key for key in names if key.endswith("_") and not key.startswith("_"))
+    assert fitted
+    assert [key for key in fitted if f"`{key}`" not in page] == []

@@ -151,6 +151,14 @@ def test_pages_quote_the_range_of_the_committed_report() -> None:
         assert marked.group(0).split("\n")[1] == quote.committed(), "run python -m benchmarks.quote"
 
 
+def test_pages_have_the_table_of_the_committed_report() -> None:
+    for name in quote.TABLED:
+        marked = quote.TABLE.search((ROOT / name).read_text(encoding="utf-8"))
+        assert marked is not None, name
+        shown = marked.group(0).split("\n", 1)[1].rsplit("\n", 1)[0]
+        assert shown == quote.committed_ranges(), "run python -m benchmarks.quote"
+
+
 def test_a_quote_gives_the_worst_and_the_best() -> None:
     runs = [
         {

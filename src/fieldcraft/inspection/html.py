@@ -27,8 +27,8 @@ STYLE = """
 .fieldcraft .right { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .fieldcraft .label { font-weight: 600; }
 .fieldcraft .quiet { opacity: .68; }
-.fieldcraft .for { color: #0072b2; color: color-mix(in srgb, rgb(0,114,178) 65%, currentColor); }
-.fieldcraft .against { color: #b34e00; color: color-mix(in srgb, rgb(213,94,0) 65%, currentColor); }
+.fieldcraft .for { color: #0072b2; color: color-mix(in srgb, rgb(0,114,178) 55%, currentColor); }
+.fieldcraft .against { color: #b34e00; color: color-mix(in srgb, rgb(213,94,0) 55%, currentColor); }
 .fieldcraft .axis { display: inline-block; width: 10em; height: .8em; margin-right: .6em;
   background: linear-gradient(currentColor, currentColor) 50% 0 / 1px 100% no-repeat; }
 .fieldcraft .bar { display: block; height: 100%; border-radius: 2px; background: currentColor; opacity: .55; }

@@ -119,7 +119,5 @@ def resolve_solver(name: str) -> Solver:
     if name == "auto":
         name = "clarabel" if there else "active_set"
     if name == "clarabel" and not there:
-        raise InputError(
-            "solver='clarabel' needs the package clarabel; pip install clarabel, or take 'auto'"
-        )
+        raise InputError("solver='clarabel' needs the package clarabel; pip install clarabel, or take 'auto'")
     return SOLVERS[name]

@@ -14,9 +14,7 @@ def joblib() -> Any:
     try:
         import joblib  # type: ignore[import-untyped]
     except ImportError:
-        raise InputError(
-            "training in parallel needs joblib; install it: pip install joblib"
-        ) from None
+        raise InputError("training in parallel needs joblib; install it: pip install joblib") from None
     return joblib
 
 

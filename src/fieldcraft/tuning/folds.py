@@ -48,7 +48,7 @@ def cross_val_predict(
     >>> y = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", "NOUN"]]
     >>> probabilities = cross_val_predict(ChainCRF(), X, y, cv=3, method="predict_proba")
     >>> probabilities[0].round(2).tolist()
-    [[0.88, 0.12], [0.08, 0.92]]
+    [[0.93, 0.07], [0.07, 0.93]]
     """
     labels = labels_of(X, y)
     settings = model.get_params()
