@@ -76,7 +76,8 @@ class Structures:
         str,
         in_looks(
             help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans, "
-            "skip-chain joins similar words of a document, factorial labels several columns (--label pos,chunk).",
+            "skip-chain joins similar words of a document, factorial labels several columns "
+            "(--label pos,chunk).",
             **named("fieldcraft.cli.training", "STRUCTURES"),
         ),
     ] = "chain"

@@ -158,7 +158,7 @@ def freeze(model: Any) -> dict[str, Any]:
         header, state["arrays"] = _pack(model, model._parameters, compact=False)
         state["header"] = {"format": FORMAT, **header}
         state["fitted"] = {name: getattr(model, name) for name in FITTED if hasattr(model, name)}
-        # what training found beside the parameters: the states that a text stood for, those of a pool's members
+        # what training found besides: the states that a text stood for, those of a pool's members
         state["found"] = {
             name: vars(model)[name]
             for name in ("states_", "states")
