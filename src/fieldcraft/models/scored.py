@@ -316,9 +316,7 @@ class Scored:
 
     def _lists(self, labels: Ints, offsets: NDArray[np.int64]) -> NDArray[np.object_]:
         lists = spelled(self._predictor.classes_.tolist(), labels, offsets)
-        out = np.empty(len(lists), object)
-        out[:] = lists or None
-        return out
+        return np.fromiter(lists, object, len(lists))  # looks at no list, unlike an assignment
 
 
 def _joined(lists: Iterable[list[T]]) -> list[T]:
