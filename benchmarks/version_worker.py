@@ -78,6 +78,7 @@ class Prepared:
         for kind, path in self.path.items():
             self.estimator(kind, 1, iterations).fit(*self.train[kind]).save(path)
         self.model = {kind: fc.load(path).set_params(n_jobs=1) for kind, path in self.path.items()}
+        self.pair = {kind: fc.load(path).set_params(n_jobs=2) for kind, path in self.path.items()}
         self.weights = np.array(self.model["lists"].weights_, np.float64)
         self.problem = {n: self.reached("lists", n).problem for n in (1, 2)}
 
@@ -94,10 +95,10 @@ class Prepared:
         """The beginning of a training."""
         return training_problem(self.estimator(kind, threads), *self.train[kind], self.clock)
 
-    def ingestion(self, kind: str) -> float:
+    def ingestion(self, kind: str, threads: int) -> float:
         """Seconds from sequences and labels to a problem that is ready to be evaluated."""
         begun = self.clock()
-        return self.reached(kind, 1).now - begun
+        return self.reached(kind, threads).now - begun
 
     def load(self, kind: str, repeat: int) -> float:
         """Seconds that a new process takes to load a model and to tag one sentence."""
@@ -119,12 +120,16 @@ def _evaluation(threads: int) -> Measure:
     return Measure(lambda p, n: p.fastest(evaluation(p.problem[threads], p.weights), n), 5)
 
 
-def _tagging(kind: str) -> Measure:
-    return Measure(lambda p, n: p.fastest(lambda: p.model[kind].predict(p.test[kind]), n), 2)
+def _tagging(kind: str, threads: int = 1) -> Measure:
+    def work(p: Prepared) -> Work:
+        model = (p.model if threads == 1 else p.pair)[kind]
+        return lambda: model.predict(p.test[kind])
+
+    return Measure(lambda p, n: p.fastest(work(p), n), 2)
 
 
-def _ingestion(kind: str) -> Measure:
-    return Measure(lambda p, n: min(p.ingestion(kind) for _ in range(n)), 1)
+def _ingestion(kind: str, threads: int = 1) -> Measure:
+    return Measure(lambda p, n: min(p.ingestion(kind, threads) for _ in range(n)), 1)
 
 
 def _load(kind: str) -> Measure:
@@ -136,11 +141,13 @@ MEASURES: dict[str, Measure] = {
     "evaluation, 2 threads": _evaluation(2),
     "tagging lists": _tagging("lists"),
     "tagging columns": _tagging("columns"),
+    "tagging of lists, 2 threads": _tagging("lists", 2),
     "marginals of lists": Measure(
         lambda p, n: p.fastest(lambda: p.model["lists"].predict_proba(p.test["lists"]), n), 2
     ),
     "ingestion of lists": _ingestion("lists"),
     "ingestion of columns": _ingestion("columns"),
+    "ingestion of lists, 2 threads": _ingestion("lists", 2),
     "load and first answer, lists": _load("lists"),
     "load and first answer, columns": _load("columns"),
 }

@@ -132,13 +132,13 @@ bool equal(const AttributeTokens& columns, int64_t a, int64_t b) {
 // first[a] <- the first attribute with the same fingerprint. Equal fingerprints fall to the same task, which
 // sees them in the order of the attributes.
 void pair_up(const RawVector<uint64_t>& prints, std::vector<int32_t>& first, int n_threads) {
-  constexpr size_t kAhead = 16, kShare = 1 << 17;  // attributes of a task, about
-  const size_t n = prints.size(), n_tasks = std::bit_ceil(n / kShare + 1);
+  constexpr size_t kAhead = 16, kShare = 1 << 18;  // attributes of a task, about
+  const size_t n = prints.size(), n_tasks = n_threads <= 1 ? 1 : std::bit_ceil(n / kShare + 1);
   for_each_task(n_threads, n_tasks, [&](size_t task, int) {
     RawVector<uint32_t> mine;
     mine.reserve(n / n_tasks * 5 / 4 + 64);
     for (size_t a = 0; a < n; ++a)
-      if ((prints[a] >> 32) % n_tasks == task && prints[a] != kAlone)
+      if ((prints[a] >> 32 & (n_tasks - 1)) == task && prints[a] != kAlone)
         mine.push_back(static_cast<uint32_t>(a));
     const size_t mask = std::bit_ceil(2 * mine.size() + 2) - 1;
     RawVector<int32_t> table(mask + 1, -1);

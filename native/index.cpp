@@ -165,8 +165,7 @@ FeatureCounts count_features(const EncodedTokens& tokens, const AttributeTokens&
   constexpr int64_t kFew = 1 << 16;  // occurrences: counted before threads have started
   constexpr int kRanges = 64;
   const Codes codes(tokens, columns, on_edge, gold, S);
-  const bool alone = n_threads <= 1 || columns.ptr.back() < kFew;
-  const std::vector<int64_t> bounds = columns.ranges(alone ? 1 : kRanges);
+  const std::vector<int64_t> bounds = columns.ranges(columns.ptr.back() < kFew ? 1 : kRanges);
   std::vector<Builder> builders(bounds.size() - 1, Builder(S, rules.min_count));
   if (rules.edge_bias) add_pairs(tokens, gold, S, rules.all_transitions, builders[0]);
   std::vector<Tally> tallies(std::min(static_cast<size_t>(std::max(n_threads, 1)), builders.size()));

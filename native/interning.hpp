@@ -63,20 +63,6 @@ inline uint64_t hash_bytes(const char* p, size_t n) {
   return mix(h ^ load_tail(p, n), k1);
 }
 
-// The same where the 16 bytes before the end of a key are readable, whatever they are: keys of up to 16
-// bytes, most of them, without a branch that depends on their length.
-inline uint64_t hash_before(const char* end, size_t n) {
-  if (n - 1 >= 16 || std::endian::native != std::endian::little) return hash_bytes(end - n, n);
-  constexpr uint64_t k0 = 0x9e3779b97f4a7c15ull, k1 = 0xd6e8feb86659fd93ull;
-  const size_t m = n > 8 ? n - 8 : n;  // 1 .. 8 bytes, as load_tail takes them
-  const uint64_t last = load_word<uint64_t>(end - 8) >> (64 - 8 * m);
-  const uint64_t of_many = (last & 0xffffffffu) | (load_word<uint32_t>(end - 4) << 32);
-  const uint64_t of_few = (last & 0xff) | (last >> (8 * (m / 2)) & 0xff) << 8 | (last >> (8 * (m - 1))) << 16;
-  const uint64_t begun = mix(n ^ k0, k1);
-  const uint64_t longer = mix(begun ^ load_word<uint64_t>(n > 8 ? end - n : end - 8), k0);
-  return mix((n > 8 ? longer : begun) ^ (m >= 4 ? of_many : of_few), k1);
-}
-
 // The same for long texts: four parts side by side, which do not wait for one another.
 inline uint64_t hash_long(const char* p, size_t n) {
   constexpr uint64_t k[] = {0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull, 0xa0761d6478bd642full,

@@ -24,11 +24,7 @@ class Names {
 
   void find_hashes() {
     hashes.resize(names.size());
-    for (size_t i = 0; i < names.size(); ++i) {
-      const char* const begin = names[i].data();
-      const size_t n = names[i].size();
-      hashes[i] = in_memory ? hash_before(begin + n, n) : hash_bytes(begin, n);
-    }
+    for (size_t i = 0; i < names.size(); ++i) hashes[i] = hash_bytes(names[i].data(), names[i].size());
   }
 
  protected:
