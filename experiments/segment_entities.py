@@ -23,7 +23,6 @@ from fieldcraft.corpus.schemes import convert
 
 WHOLE = "segment.length\nsegment.text\nsegment.shape\n"
 NEAR = "".join(f"near({name}, word)\n" for name in FILES)
-SIDES = "first(word)\nlast(word)\nbefore(word)\nafter(word)\nsegment.lower\n"
 ENDS = (
     "last(word)\nafter(word)\nlast(suffix(word, 1..4))\nlast(pos)\nafter(pos)\nlast(lower(word))\n"
     "last(shape(word))\n"
@@ -51,22 +50,17 @@ VARIANTS = {
         for scheme in ("iob2", "iobes")
         for v in (3.0, 10.0, 30.0)
     },
-    "whole + near + sides": Variant(templates=WHOLE + NEAR + SIDES),
-    "near + ends": Variant(templates=FEW),
     "near + ends + lengths": Variant(templates=FEW, functions=("lengths",)),
     "near + ends + three": Variant(templates=FEW, functions=THREE),
-    "near + ends + three, variance 5": Variant(templates=FEW, functions=THREE, variance=5.0),
-    "near + ends + four": Variant(templates=FEW, functions=(*THREE, "around")),
     "all + lengths": Variant(templates=ALL, functions=("lengths",)),
-    "all + three": Variant(templates=ALL, functions=THREE),
-    "all + three, variance 5": Variant(templates=ALL, functions=THREE, variance=5.0),
-    "all + three, variance 20": Variant(templates=ALL, functions=THREE, variance=20.0),
     "all + lengths, whole 2": Variant(templates=ALL, functions=("lengths",), whole=2.0),
+    "all + lengths, whole 2, not near": Variant(
+        templates=ALL.replace(NEAR, ""), functions=("lengths",), whole=2.0
+    ),
+    "all + three": Variant(templates=ALL, functions=THREE),
     "all + three, whole 2": Variant(templates=ALL, functions=THREE, whole=2.0),
-    "all + three, whole 40": Variant(templates=ALL, functions=THREE, whole=40.0),
-    "all + four": Variant(templates=ALL, functions=(*THREE, "around")),
     "all + three + tags": Variant(templates=ALL + TAGS, functions=THREE),
-    "all + three, not near": Variant(templates=ALL.replace(NEAR, ""), functions=THREE),
+    "all + four": Variant(templates=ALL, functions=(*THREE, "around")),
 }
 
 

@@ -21,9 +21,11 @@ double largest(const std::vector<double>& scores) {
 
 using Part = SegmentDesign::Part;
 
-SegmentPasses::SegmentPasses(const SegmentSpace& space, SegmentDesign design, Objective objective)
+SegmentPasses::SegmentPasses(const SegmentSpace& space, std::shared_ptr<const SegmentDesign> design,
+                             Objective objective)
     : space_(space),
-      design_(std::move(design)),
+      shared_(std::move(design)),
+      design_(*shared_),
       objective_(std::move(objective)),
       edge_rows_(design_.parts[Part::edge].map.n_entries > 0),
       pass_(nullptr) {}
@@ -191,6 +193,16 @@ void SegmentPasses::each_gradient(int64_t i, const double* parts, const Visit& v
   add(Part::first, T, [&](int64_t t, int32_t x) { return node[t * S + space_.first[x]]; });
   add(Part::last, T, ending);
   add(Part::segment, T * design_.longest, cell);
+}
+
+void SegmentPasses::add_gradients(int64_t first, int64_t last, const double* weights, double* gradient,
+                                  double* losses) const {
+  SegmentPasses worker(space_, shared_, objective_);
+  for (int64_t i = first; i < last; ++i) {
+    losses[i - first] = worker.evaluate(i, weights, 1);
+    worker.each_gradient(i, worker.gradient_.data(),
+                         [&](int32_t feature, double amount) { gradient[feature] += amount; });
+  }
 }
 
 void SegmentPasses::collect(int64_t i, const double* parts, bool all, SparseGradient& out) const {

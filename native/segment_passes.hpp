@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "linear_map.hpp"
@@ -53,7 +54,7 @@ struct SegmentDesign {
 class SegmentPasses final : public Passes {
  public:
   // The loss is the likelihood, the perceptron's or one of the margins. The space must outlive this.
-  SegmentPasses(const SegmentSpace& space, SegmentDesign design, Objective objective);
+  SegmentPasses(const SegmentSpace& space, std::shared_ptr<const SegmentDesign> design, Objective objective);
 
   int64_t n_sequences() const override { return design_.n_sequences(); }
   int64_t n_features() const override { return design_.n_features; }
@@ -71,6 +72,11 @@ class SegmentPasses final : public Passes {
   void collect(int64_t i, const double* parts, SparseGradient& out) override { collect(i, parts, true, out); }
   void touch(int64_t i, SparseGradient& out) override;
 
+  // Adds the gradients of sequences first .. last - 1 at weights [n_features] to `gradient`, and writes their
+  // losses. Does not change this: several threads may call it.
+  void add_gradients(int64_t first, int64_t last, const double* weights, double* gradient,
+                     double* losses) const;
+
  private:
   // Calls visit(row, column, feature, value) for the entries of a sequence's rows, counted from 0.
   template <class Visit>
@@ -84,7 +90,8 @@ class SegmentPasses final : public Passes {
   void each_gradient(int64_t i, const double* parts, const Visit& visit) const;
 
   const SegmentSpace& space_;
-  SegmentDesign design_;
+  std::shared_ptr<const SegmentDesign> shared_;
+  const SegmentDesign& design_;
   Objective objective_;
   bool edge_rows_;
   SegmentPass pass_;

@@ -78,11 +78,12 @@ Objective objective_of(const std::string& name, std::optional<In2<double>> cost,
   return made;
 }
 
-Passes* make_segment_passes(const SegmentSpace& space, int64_t n_features, In1<int64_t> offsets,
-                            const BoundPart& node, const BoundPart& edge, const BoundPart& first,
-                            const BoundPart& last, const BoundPart& segment, In1<int32_t> gold,
-                            std::optional<In1<double>> sequence_weights, const std::string& objective,
-                            std::optional<In2<double>> cost, std::optional<In1<double>> label_weights) {
+SegmentPasses* make_segment_passes(const SegmentSpace& space, int64_t n_features, In1<int64_t> offsets,
+                                   const BoundPart& node, const BoundPart& edge, const BoundPart& first,
+                                   const BoundPart& last, const BoundPart& segment, In1<int32_t> gold,
+                                   std::optional<In1<double>> sequence_weights, const std::string& objective,
+                                   std::optional<In2<double>> cost,
+                                   std::optional<In1<double>> label_weights) {
   require(n_features >= 0 && n_features <= 0x7fffffffll, "n_features must be between 0 and 2^31 - 1");
   SegmentDesign design{};
   design.n_features = n_features, design.offsets = vector_of(offsets);
@@ -100,8 +101,18 @@ Passes* make_segment_passes(const SegmentSpace& space, int64_t n_features, In1<i
   if (sequence_weights) design.weights = vector_of(*sequence_weights);
   require(!sequence_weights || design.weights.size() + 1 == design.offsets.size(),
           "one weight per sequence is needed");
-  return new SegmentPasses(space, std::move(design),
+  return new SegmentPasses(space, std::make_shared<const SegmentDesign>(std::move(design)),
                            objective_of(objective, cost, label_weights, static_cast<size_t>(space.n_states)));
+}
+
+// The losses of sequences first .. last - 1, and the sum of their gradients [n_features].
+nb::tuple gradients(const SegmentPasses& self, int64_t first, int64_t last, In1<double> weights) {
+  require(first >= 0 && first <= last && last <= self.n_sequences(), "sequences ", first, " to ", last,
+          " of ", self.n_sequences());
+  require(weights.shape(0) == static_cast<size_t>(self.n_features()), "one weight per feature is needed");
+  std::vector<double> losses(last - first), gradient(self.n_features());
+  unlocked([&] { self.add_gradients(first, last, weights.data(), gradient.data(), losses.data()); });
+  return give_all(std::move(losses), std::move(gradient));
 }
 
 }  // namespace
@@ -112,6 +123,8 @@ void bind_segment_passes(nb::module_& m) {
                     In1<int32_t>, In1<int32_t>, In1<int32_t>, int64_t>(),
            "position_ptr"_a, "attributes"_a, "values"_a.none(), "ptr"_a, "column"_a, "feature"_a,
            "shared_column"_a, "shared_feature"_a, "width"_a);
+  nb::class_<SegmentPasses, Passes>(m, "SegmentPasses")
+      .def("gradients", &gradients, "first"_a, "last"_a, "weights"_a);
   m.def("segment_passes", &make_segment_passes, "space"_a, "n_features"_a, "offsets"_a, "node"_a, "edge"_a,
         "first"_a, "last"_a, "segment"_a, "gold"_a, "sequence_weights"_a.none(), "objective"_a,
         "cost"_a.none(), "label_weights"_a.none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 4>(),

@@ -28,6 +28,7 @@ EXAMPLES = {
         "MEMM: r/1",
         "CRF: r/4",
     ],
+    "many_labels.py": ["exact chain", "searched with 4 states", "a binary chain for each of 30 bits"],
     "ranks.py": ["synthetic: seminars", "80 sequences trained on", "held-out score"],
     "segments.py": ["F of spans", "segments of at most"],
     "why_this_label.py": ["synthetic: addresses", "Strongest positive", "tokens are wrong", "all together"],

@@ -18,7 +18,7 @@ from fieldcraft.problems.composed import ComposedProblem
 from fieldcraft.problems.dual import ChainDual
 from fieldcraft.problems.penalised import check_mask, check_weights, crew, release_memory, with_crew
 from fieldcraft.problems.scaling import ScalingProblem
-from fieldcraft.problems.segments import SegmentPasses, segment_passes
+from fieldcraft.problems.segments import SegmentProblem, segment_problem
 from fieldcraft.problems.states import StateProblem, state_gradient
 from fieldcraft.structures.beams import ALL
 from fieldcraft.structures.linear_chain import LinearChain
@@ -57,7 +57,7 @@ def offers(structure: Structure, *, fused: bool = True) -> Mapping[str, Builder]
     elif fused and type(structure) is LinearChain:
         native = {"gradient": state_gradient}
     elif fused and isinstance(structure, Segments):
-        native = {"passes": segment_passes}
+        native = {"gradient": segment_problem, "passes": segment_problem}
     return {**COMPOSED, **native}
 
 
@@ -101,7 +101,7 @@ __all__ = [
     "ChainProblem",
     "ComposedProblem",
     "ScalingProblem",
-    "SegmentPasses",
+    "SegmentProblem",
     "StateProblem",
     "build",
     "check_mask",

@@ -12,10 +12,10 @@ Layout: a block has a sparse map between weights and numbers per position and la
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from fieldcraft.problems.penalised import Penalised
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 BLOCK = 2000  # positions
 
 
@@ -59,11 +60,14 @@ class ComposedProblem(Penalised):
         self.structure = structure.using(1)
         self._table = FeatureTable(design.index, structure.configurations())
         self._encoded, self._gold = design.encoded, self._gold_of(design)
-        most = max(1, BLOCK * 500 // max(500, structure.n_parts))
-        self._blocks = [self._block(a, b) for a, b in _cuts(design.encoded.offsets, most)]
         self._sequences: dict[int, Block] = {}  # blocks of one sequence, made when it is first visited
         self._passes: Any = None
         self._counts: Floats | None = None  # [F] expected counts in place of partial labels, once expected
+
+    @cached_property
+    def _blocks(self) -> list[Block]:
+        most = max(1, BLOCK * 500 // max(500, self.structure.n_parts))
+        return [self._block(a, b) for a, b in cuts(self._encoded.offsets, most)]
 
     def _gold_of(self, design: Design) -> NDArray[Any]:
         structure = self.structure
@@ -136,16 +140,7 @@ class ComposedProblem(Penalised):
         return float(_core.dot(weights, counts, self.n_jobs)) - total
 
     def _slopes(self, weights: Floats) -> Iterator[tuple[float, Floats]]:
-        if self.n_jobs == 1 or len(self._blocks) == 1:
-            yield from (self._slope(block, weights) for block in self._blocks)
-            return
-        with ThreadPoolExecutor(min(self.n_jobs, len(self._blocks))) as pool:
-            slope = partial(self._slope, weights=weights)
-            try:
-                slopes: Iterable[tuple[float, Floats]] = pool.map(slope, self._blocks)
-            except RuntimeError:  # the system gives no more threads
-                slopes = map(slope, self._blocks)
-            yield from slopes
+        yield from in_turn(partial(self._slope, weights=weights), self._blocks, self.n_jobs)
 
     def losses(self, weights: Floats) -> Floats:
         return np.concatenate([self.evaluate(block, weights).value for block in self._blocks])
@@ -199,7 +194,20 @@ class ComposedProblem(Penalised):
         return [(rows[name], potentials[name].shape[-1]) for name in self.structure.parts]
 
 
-def _cuts(offsets: NDArray[np.int64], most: int = BLOCK) -> Iterator[tuple[int, int]]:
+def in_turn(work: Callable[[Any], T], blocks: Sequence[Any], n_jobs: int) -> Iterator[T]:
+    """What work returns for each block, in their order; threads share the blocks."""
+    if n_jobs == 1 or len(blocks) == 1:
+        yield from map(work, blocks)
+        return
+    with ThreadPoolExecutor(min(n_jobs, len(blocks))) as pool:
+        try:
+            found: Iterable[T] = pool.map(work, blocks)
+        except RuntimeError:  # the system gives no more threads
+            found = map(work, blocks)
+        yield from found
+
+
+def cuts(offsets: NDArray[np.int64], most: int = BLOCK) -> Iterator[tuple[int, int]]:
     """First and last sequence of each block: at most so many positions, or one longer sequence."""
     first = 0
     for i in range(1, len(offsets)):

@@ -1,11 +1,15 @@
-"""Segments: passes over sequences in the core, for the likelihood, the perceptron's loss and the margins.
+"""Segments: loss and gradient in the core, for the likelihood, the perceptron's loss and the margins.
 
-The composed problem (composed.py) calls back into Python for every sequence; this does not, and takes the
-same steps (a test checks that). Gradients of the whole corpus are those of the composed problem.
+Sequences are evaluated one after the other: in passes, as stochastic optimisers ask for them, and over the
+whole corpus in at most BLOCKS blocks, which threads share. Their gradients [F] are added in their order, so
+that the result has the same bits for any number of threads. An optimisation of the composed problem
+(composed.py); tests check that both agree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,24 +20,54 @@ from fieldcraft.design import Design
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.objectives import Likelihood, Margin, Perceptron, SoftmaxMargin
 from fieldcraft.priors import Prior
-from fieldcraft.problems.composed import ComposedProblem
+from fieldcraft.problems.composed import ComposedProblem, cuts, in_turn
 from fieldcraft.structures.segments import Segments
 
+Floats = NDArray[np.float64]
 PARTS = ("node", "edge", "first", "last", "segment")
 NATIVE = (Likelihood, Perceptron, Margin, SoftmaxMargin)
+BLOCKS, SMALLEST = 16, 2000  # most blocks of a corpus, and positions of a block
 
 
-def segment_passes(structure: Segments, design: Design, prior: Prior, **options: Any) -> ComposedProblem:
-    """The problem with native passes where there are any for the objective, else the composed one."""
+def segment_problem(structure: Segments, design: Design, prior: Prior, **options: Any) -> ComposedProblem:
+    """The native problem where there is one for the objective, else the composed one."""
     objective = options.get("objective")
     native = objective is None or type(objective) in NATIVE
-    return (SegmentPasses if native else ComposedProblem)(structure, design, prior, **options)
+    if options.get("label_weights") is not None:
+        native = native and objective is not None and objective.weighs_labels
+    return (SegmentProblem if native else ComposedProblem)(structure, design, prior, **options)
 
 
-class SegmentPasses(ComposedProblem):
+class SegmentProblem(ComposedProblem):
     """Penalised loss of segments; offers Gradient and Passes."""
 
     structure: Segments
+
+    def loss(self, weights: Floats, gradient: Floats) -> float:
+        gradient[:] = 0.0
+        total = 0.0
+        for losses, slope in self._evaluated(weights):
+            total += float(losses.sum())
+            gradient += slope
+        return total
+
+    def losses(self, weights: Floats) -> Floats:
+        return np.concatenate([losses for losses, _ in self._evaluated(weights)])
+
+    def _evaluated(self, weights: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Losses and gradient of each block."""
+        passes, given = self.passes(), np.ascontiguousarray(weights, np.float64)
+
+        def work(sequences: tuple[int, int]) -> tuple[Floats, Floats]:
+            losses, gradient = passes.gradients(*sequences, given)
+            return losses, gradient
+
+        yield from in_turn(work, self._ranges, self.n_jobs)
+
+    @cached_property
+    def _ranges(self) -> list[tuple[int, int]]:
+        offsets = self._encoded.offsets
+        return list(cuts(offsets, max(SMALLEST, -(-int(offsets[-1]) // BLOCKS))))
 
     def passes(self) -> Any:
         if self._passes is None:

@@ -10,8 +10,8 @@ import pytest
 import fieldcraft as fc
 from fieldcraft import _core
 from fieldcraft.errors import FieldcraftError
-from fieldcraft.objectives import Margin
-from fieldcraft.problems import segments
+from fieldcraft.objectives import OBJECTIVES, Margin
+from fieldcraft.problems import build, segments
 from fieldcraft.structures.segments import SegmentSpace
 
 SEGMENTS = "segment.length\nsegment.text\nfirst(shape(word))\nlast(word)\nbefore(word)\nafter(word)"
@@ -75,6 +75,35 @@ def test_native_passes_take_the_steps_of_the_callback(
     np.testing.assert_allclose(native.weights_, callback.weights_, rtol=1e-9, atol=1e-9)
     values = native.objective_value_, callback.objective_value_
     np.testing.assert_allclose(*values, rtol=1e-9)
+
+
+@pytest.mark.parametrize("objective", ["likelihood", "perceptron", "margin", "softmax_margin"])
+def test_loss_and_gradient_of_the_composed_problem(objective: str) -> None:
+    X, y = corpus(2)
+    crf = fc.SegmentCRF("word\nword[-1]\nedge\nedge: word\n", segment_templates=SEGMENTS, n_jobs=1)
+    training = crf._training()
+    training.run(X, y, control={})
+    labels = training.coding.named_states(y)
+    training.classes = training._labels(labels, ())
+    design = training._segment_design(training._encoder(), X, labels)
+    rng = np.random.default_rng(0)
+    options = {"objective": OBJECTIVES[objective](), "sequence_weights": rng.gamma(1.0, size=len(X))}
+    structure, prior = training.coding.structure, fc.Gaussian(variance=2.0)
+    weights = rng.normal(size=len(design.index))
+    found = []
+    for fused in (True, False):
+        problem = build(structure, "gradient", design, prior, fused=fused, **options)
+        gradient = np.empty(len(weights))
+        found.append((problem.value_and_gradient(weights, gradient), gradient, problem.losses(weights)))
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+def test_threads_share_the_blocks_and_add_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "SMALLEST", 10)
+    X, y = corpus(3)
+    one, three = (fc.SegmentCRF("word\nedge", n_jobs=n).fit(X, y) for n in (1, 3))
+    np.testing.assert_array_equal(one.weights_, three.weights_)
 
 
 def part(rows: int, width: int, **changed: Any) -> Any:
