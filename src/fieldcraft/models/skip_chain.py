@@ -49,7 +49,8 @@ class SkipChainCRF(SequenceModel):
         that both ends have) or "same" (labels equal, or not)
     inference : "auto", exact sums where the junction tree is narrow (4 MB) and belief propagation along the
         chain elsewhere; "propagation" alone; or another inference on factor graphs: "junction_tree",
-        "tree_reweighted" …; a dict adds options: ``{"method": "auto", "memory": "16MiB", "damping": 0.5}``
+        "tree_reweighted" …; a dict adds options: ``{"method": "auto", "memory": "16MiB", "damping": 0.5}``;
+        ``"wide": "tree_reweighted"`` has upper bounds on log Z instead of estimates where it is not exact
     search : how ``predict`` finds labels: "auto" (exactly where the junction tree is narrow, else by
         max-product), or a decoding on factor graphs
     chain_first : start from the weights of the linear chain
