@@ -44,7 +44,7 @@ MODELS += ["skip:10:0.1:full:two_stage", "skip:10:1:full:two_stage", "skip:10:1:
 def model(name: str, lists: list[Any], iterations: int) -> Any:
     """linear:VARIANCE, or skip:VARIANCE:VARIANCE of skip edges:TYING and flags.
 
-    Flags: two_stage; propagation (alone), reweighted (tree-reweighted where sums are not exact).
+    Flags: two_stage; propagation (alone), estimated (by propagation where sums are not exact).
     """
     kind, *settings = name.split(":")
     if kind == "linear":
@@ -53,8 +53,8 @@ def model(name: str, lists: list[Any], iterations: int) -> Any:
     chain, skip = map(float, settings[:2])
     prior = fc.Gaussian(fc.groups.by_part({"skip": skip}, otherwise=chain))
     inference: Any = "propagation" if "propagation" in settings else "auto"
-    if "reweighted" in settings:
-        inference = {"method": "auto", "wide": "tree_reweighted"}
+    if "estimated" in settings:
+        inference = {"method": "auto", "wide": "propagation"}
     return fc.SkipChainCRF(
         "announcements",
         prior=prior,

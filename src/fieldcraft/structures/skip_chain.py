@@ -34,7 +34,7 @@ from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
 
 Method = tuple[str, Mapping[str, Any]]
 PROPAGATION = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
-WIDE = ("propagation", "tree_reweighted", "mean_field")  # for sequences whose junction tree is wider
+WIDE = ("tree_reweighted", "propagation", "mean_field")  # for sequences whose junction tree is wider
 REWEIGHTED = {"tolerance": 1e-4, "max_iterations": 200}  # its messages converge slowly; any are a bound
 NARROW_SUMS = "4MiB"  # the most that a junction tree may take where sums are exact
 NARROW = "64MiB"  # the same for labels that are proved to be the best
@@ -283,7 +283,7 @@ class SkipChain(Structure):
         return found
 
     def _automatic(self, potentials: Parts, pairs: Pairs, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Exact numbers where the junction tree is narrow, those of propagation or ``wide`` elsewhere."""
+        """Exact numbers where the junction tree is narrow, those of the method ``wide`` elsewhere."""
         rest = {name: value for name, value in options.items() if name in PROPAGATION}
         found = self._propagated(potentials, pairs, rest)
         graphs = self._narrow(potentials, pairs, budget(options.get("memory", NARROW_SUMS)))
@@ -296,9 +296,10 @@ class SkipChain(Structure):
             for name, value in (("converged", True), ("iterations", 0), ("residual", 0.0)):
                 found[name][graphs.chosen] = value
         others = np.setdiff1d(np.flatnonzero(np.diff(pairs.rows)), graphs.chosen)
-        if len(others) and options.get("wide", "propagation") != "propagation":
-            settings = REWEIGHTED if options["wide"] == "tree_reweighted" else {}
-            self._put(found, others, self._by_graphs(potentials, pairs, options["wide"], settings, others))
+        wide = options.get("wide", WIDE[0])
+        if len(others) and wide != "propagation":
+            settings = REWEIGHTED if wide == "tree_reweighted" else {}
+            self._put(found, others, self._by_graphs(potentials, pairs, wide, settings, others))
         return found
 
     def _narrow(self, potentials: Parts, pairs: Pairs, memory: float) -> SkipGraphs:
