@@ -71,7 +71,8 @@ def main() -> None:
     corpus = seminars.read(data, 2 * n)
     lists = seminars.name_lists(data)
     chain = fc.ChainCRF(TEMPLATES, gazetteers=lists).fit(corpus[:n])
-    skip = fc.SkipChainCRF(TEMPLATES, gazetteers=lists).fit(corpus[:n])
+    options: dict[str, Any] = {"prior": fc.Gaussian(10.0), "inference": "propagation"}  # quick
+    skip = fc.SkipChainCRF(TEMPLATES, gazetteers=lists, **options).fit(corpus[:n])
     i, *pair = most_helped(chain, skip, corpus[n:])
     document = corpus[n + i]
     at = chain.classes_.tolist().index(LABEL)

@@ -42,20 +42,26 @@ MODELS += ["skip:10:0.1:full:two_stage", "skip:10:1:full:two_stage", "skip:10:1:
 
 
 def model(name: str, lists: list[Any], iterations: int) -> Any:
-    """linear:VARIANCE, or skip:VARIANCE:VARIANCE of skip edges:TYING[:two_stage][:propagation]."""
+    """linear:VARIANCE, or skip:VARIANCE:VARIANCE of skip edges:TYING and flags.
+
+    Flags: two_stage; propagation (alone), estimated (by propagation where sums are not exact).
+    """
     kind, *settings = name.split(":")
     if kind == "linear":
         return fc.ChainCRF("announcements", prior=fc.Gaussian(float(settings[0])), gazetteers=lists)
     options: dict[str, Any] = {"gazetteers": lists, "optimiser": fc.LBFGS(max_iterations=iterations)}
     chain, skip = map(float, settings[:2])
     prior = fc.Gaussian(fc.groups.by_part({"skip": skip}, otherwise=chain))
+    inference: Any = "propagation" if "propagation" in settings else "auto"
+    if "estimated" in settings:
+        inference = {"method": "auto", "wide": "propagation"}
     return fc.SkipChainCRF(
         "announcements",
         prior=prior,
         max_pairs_per_word=None,
         skip_tying=settings[2],
         two_stage="two_stage" in settings,
-        inference="propagation" if "propagation" in settings else "auto",
+        inference=inference,
         **options,
     )
 

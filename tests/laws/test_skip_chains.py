@@ -121,8 +121,11 @@ def test_auto_is_exact_where_junction_trees_are_narrow() -> None:
     same(found.log_partition, exact.log_partition)
     for name in structure().parts:
         same(found.marginals[name], exact.marginals[name], abs=1e-12)
-    none = structure("auto", memory="1B", **TIGHT).infer(parts)
+    none = structure("auto", memory="1B", wide="propagation", **TIGHT).infer(parts)
     same(none.log_partition, loopy.log_partition)
+    above = structure("auto", memory="1B").infer(parts).log_partition
+    assert (above[[0, 3]] > exact.log_partition[[0, 3]]).all()  # upper bounds
+    same(above[[1, 2]], exact.log_partition[[1, 2]])  # without pairs
     assert abs(loopy.log_partition[3] - exact.log_partition[3]) > 1e-6
 
 

@@ -47,9 +47,10 @@ class SkipChainCRF(SequenceModel):
         equal, one inside the other ("China", "The China Daily"), or neither
     skip_tying : weights of a skip edge: "full" (one for each pair of labels), "agreement" (one for each label
         that both ends have) or "same" (labels equal, or not)
-    inference : "auto", exact sums where the junction tree is narrow (4 MB) and belief propagation along the
-        chain elsewhere; "propagation" alone; or another inference on factor graphs: "junction_tree",
-        "tree_reweighted" …; a dict adds options: ``{"method": "auto", "memory": "16MiB", "damping": 0.5}``
+    inference : "auto", exact sums where the junction tree is narrow (4 MB) and tree-reweighted upper bounds
+        elsewhere; "propagation" along the chain, which is quicker; or another inference on factor graphs:
+        "junction_tree", "mean_field" …; a dict adds options: ``{"method": "auto", "memory": "16MiB"}``;
+        ``"wide": "propagation"`` has estimates of log Z instead of upper bounds where it is not exact
     search : how ``predict`` finds labels: "auto" (exactly where the junction tree is narrow, else by
         max-product), or a decoding on factor graphs
     chain_first : start from the weights of the linear chain

@@ -34,6 +34,8 @@ from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
 
 Method = tuple[str, Mapping[str, Any]]
 PROPAGATION = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
+WIDE = ("tree_reweighted", "propagation", "mean_field")  # for sequences whose junction tree is wider
+REWEIGHTED = {"tolerance": 1e-4, "max_iterations": 200}  # its messages converge slowly; any are a bound
 NARROW_SUMS = "4MiB"  # the most that a junction tree may take where sums are exact
 NARROW = "64MiB"  # the same for labels that are proved to be the best
 UNSUMMED = ("gibbs", "importance_sampling")  # inferences without a log Z that training could use
@@ -281,8 +283,8 @@ class SkipChain(Structure):
         return found
 
     def _automatic(self, potentials: Parts, pairs: Pairs, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Exact numbers where the junction tree is narrow, those of propagation elsewhere."""
-        rest = {name: value for name, value in options.items() if name != "memory"}
+        """Exact numbers where the junction tree is narrow, those of the method ``wide`` elsewhere."""
+        rest = {name: value for name, value in options.items() if name in PROPAGATION}
         found = self._propagated(potentials, pairs, rest)
         graphs = self._narrow(potentials, pairs, budget(options.get("memory", NARROW_SUMS)))
         if len(graphs.chosen):
@@ -293,6 +295,11 @@ class SkipChain(Structure):
             found["log_partition"][graphs.chosen] = log_z
             for name, value in (("converged", True), ("iterations", 0), ("residual", 0.0)):
                 found[name][graphs.chosen] = value
+        others = np.setdiff1d(np.flatnonzero(np.diff(pairs.rows)), graphs.chosen)
+        wide = options.get("wide", WIDE[0])
+        if len(others) and wide != "propagation":
+            settings = REWEIGHTED if wide == "tree_reweighted" else {}
+            self._put(found, others, self._by_graphs(potentials, pairs, wide, settings, others))
         return found
 
     def _narrow(self, potentials: Parts, pairs: Pairs, memory: float) -> SkipGraphs:
@@ -365,14 +372,16 @@ def checked_options(options: Mapping[str, Any], *, exact: bool = False) -> dict[
     """The options of belief propagation along the chain, or an InputError."""
     from fieldcraft.structures.graphs.propagation import checked
 
-    memory = {"memory": options["memory"]} if exact and "memory" in options else {}
-    budget(memory.get("memory", NARROW_SUMS))  # raises errors
-    unknown = [name for name in options if name not in (*PROPAGATION, *memory)]
+    more = {name: options[name] for name in ("memory", "wide") if exact and name in options}
+    budget(more.get("memory", NARROW_SUMS))  # raises errors
+    if more.get("wide", WIDE[0]) not in WIDE:
+        raise InputError(f"wide={more['wide']!r}; give one of {', '.join(WIDE)}")
+    unknown = [name for name in options if name not in (*PROPAGATION, *more)]
     if unknown:
         raise InputError(
             f"propagation along a chain has no option {unknown[0]!r}; it has {', '.join(PROPAGATION)}"
         )
-    chosen = {**PROPAGATION, **{name: value for name, value in options.items() if name != "memory"}}
+    chosen = {**PROPAGATION, **{name: value for name, value in options.items() if name not in more}}
     _, most, tolerance, damping = checked("tree", *chosen.values())
     whole_number(most, "max_iterations", 1)
-    return {"max_iterations": most, "tolerance": tolerance, "damping": damping, **memory}
+    return {"max_iterations": most, "tolerance": tolerance, "damping": damping, **more}

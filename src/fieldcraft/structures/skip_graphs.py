@@ -59,7 +59,7 @@ class SkipGraphs:
         for i in self.chosen:
             a, b = int(offsets[i]), int(offsets[i + 1])
             graph = FactorGraph(np.full(b - a, n))
-            scopes = {
+            scopes: dict[str, tuple[Any, Any]] = {
                 "node": (np.arange(a, b), np.arange(b - a)[:, None]),
                 "edge": (np.arange(a + 1, b), np.stack([np.arange(b - a), np.arange(1, b - a + 1)], 1)[:-1]),
             }

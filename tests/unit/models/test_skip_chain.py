@@ -225,6 +225,7 @@ def test_other_inferences(method: str) -> None:
         ({"states": "ngrams:2"}, "is for linear chains; leave it out"),
         ({"inference": "gibbs"}, "no log Z that training could use"),
         ({"inference": {"method": "propagation", "speed": 3}}, "has no option 'speed'"),
+        ({"inference": {"method": "auto", "wide": "gibbs"}}, "wide='gibbs'; give one of tree_reweighted"),
         ({"inference": "guess"}, "inference='guess'; give one of"),
         ({"objective": "marginal_likelihood"}, "is not for skip chains"),
         ({"optimiser": "smo"}, "smo"),
