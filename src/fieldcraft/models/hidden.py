@@ -49,7 +49,7 @@ class HiddenCRF(SequenceModel):
     Examples
     --------
     >>> X = [[["up"], ["down"]], [["down"], ["up"]], [["up"], ["up"]], [["down"], ["down"]]]
-    >>> model = HiddenCRF(n_states=2).fit(X, ["mixed", "mixed", "equal", "equal"])
+    >>> model = HiddenCRF(n_states=2, prior=None).fit(X, ["mixed", "mixed", "equal", "equal"])
     >>> model.predict(X).tolist()
     ['mixed', 'mixed', 'equal', 'equal']
     """
