@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,7 +162,32 @@ def speed(times: int, *, quick: bool) -> list[list[str]]:
     options: dict[str, Any] = {"schedule": "flooding", "max_iterations": 50, "tolerance": 0, "n_jobs": 2}
     name = f"{len(batch):,} graphs, 50 sweeps, 2 threads"
     line(name, lambda: batch.infer("propagation", **options), repeat=min(2, times))
+    line("100x100 image, 5 labels, GridCRF.predict", segmentation(), notes="limit 0.5", repeat=min(3, times))
     return rows
+
+
+def segmentation() -> Callable[[], Any]:
+    """A trained model that labels a synthetic image of 100 x 100 cells with 5 labels."""
+    rng = np.random.default_rng(0)
+
+    def image(size: int) -> tuple[np.ndarray, np.ndarray]:
+        truth = np.kron(rng.integers(0, 5, size=(size // 10, size // 10)), np.ones((10, 10), int))
+        return np.eye(5)[truth] + rng.normal(scale=0.8, size=(size, size, 5)), truth
+
+    x, y = image(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # grids are not exact
+        model = fc.GridCRF(tying="same", isotropic=True, objective="pseudo_likelihood", n_jobs=1).fit(
+            [x], [y]
+        )
+    large, _ = image(100)
+
+    def predict() -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.predict([large])
+
+    return predict
 
 
 def quality(*, quick: bool) -> list[list[str]]:

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 Images = list[Floats]
 MODELS = ("unary", "grid")
 VARIANCE = 1.0
+UNDAMPED = {"method": "quick", "damping": 0.0, "tolerance": 1e-6}  # snakes hardly attract their neighbours
 
 
 def split(folder: Path, part: str) -> tuple[Images, list[NDArray[np.int64]]]:
@@ -53,7 +54,7 @@ def neighbourhood(codes: NDArray[np.int64], n: int) -> Floats:
 
 def built(name: str) -> fc.GridCRF:
     directions = () if name == "unary" else ("right", "down")
-    return fc.GridCRF(directions, ends=True, prior=fc.Gaussian(variance=VARIANCE))
+    return fc.GridCRF(directions, ends=True, prior=fc.Gaussian(variance=VARIANCE), inference=UNDAMPED)
 
 
 def main(folder: Path, names: list[str]) -> None:

@@ -2,78 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "canary.hpp"
-#include "kernels/factorial.hpp"
+#include "factorial_algebra.hpp"
 
 namespace fieldcraft {
 namespace {
 
-constexpr double kForbidden = -std::numeric_limits<double>::infinity();
+using namespace factorial;
+
 constexpr double kTame = 300;  // scores that differ by less are added up as they are, without logarithms
-
-// Sums and products of probabilities; rows are scaled to a sum of 1.
-struct Linear {
-  static constexpr double zero = 0, one = 1;
-  static double plus(double a, double b) { return a + b; }
-  static double times(double a, double b) { return a * b; }
-  static double from_score(double x) { return std::exp(x); }
-  static double probability(double x) { return x; }
-  static double scaled(double x, double log_sum) { return x * std::exp(-log_sum); }
-};
-
-// The same in logarithms, for scores of any size.
-struct Logarithmic {
-  static constexpr double zero = kForbidden, one = 0;
-  static double plus(double a, double b) {
-    const double high = a > b ? a : b, low = a > b ? b : a;
-    return low == kForbidden ? high : high + std::log1p(std::exp(low - high));
-  }
-  static double times(double a, double b) { return a == kForbidden || b == kForbidden ? kForbidden : a + b; }
-  static double from_score(double x) { return x; }
-  static double probability(double x) { return std::exp(x); }
-  static double scaled(double x, double log_sum) { return x - log_sum; }
-};
-
-double log_of_sum(Linear, const double* x, int64_t n) {
-  double total = 0;
-  for (int64_t i = 0; i < n; ++i) total += x[i];
-  return std::log(total);
-}
-
-double log_of_sum(Logarithmic, const double* x, int64_t n) {
-  const double high = *std::max_element(x, x + n);
-  if (high == kForbidden) return high;
-  double total = 0;
-  for (int64_t i = 0; i < n; ++i) total += std::exp(x[i] - high);
-  return high + std::log(total);
-}
-
-// One column of the states: row[z] = sum over y of x[y] matrix[y, z].
-void move(Linear, const double* x, int64_t stride, const double* matrix, int n, double* row) {
-  FIELDCRAFT_DISPATCH(move_column, x, stride, matrix, n, row);
-}
-
-void move(Logarithmic, const double* x, int64_t stride, const double* matrix, int n, double* row) {
-  std::fill(row, row + n, kForbidden);
-  for (int y = 0; y < n; ++y)
-    for (int z = 0; z < n; ++z)
-      row[z] = Logarithmic::plus(row[z], Logarithmic::times(x[y * stride], matrix[y * n + z]));
-}
-
-// products[y, z] += x[y] g[z]; in logarithms with the matrix.
-void add(Linear, const double* x, int64_t stride, const double*, const double* g, int n, double* products) {
-  FIELDCRAFT_DISPATCH(add_column_products, x, stride, g, n, products);
-}
-
-void add(Logarithmic, const double* x, int64_t stride, const double* matrix, const double* g, int n,
-         double* products) {
-  for (int y = 0; y < n; ++y)
-    for (int z = 0; z < n; ++z)
-      products[y * n + z] +=
-          std::exp(Logarithmic::times(Logarithmic::times(x[y * stride], matrix[y * n + z]), g[z]));
-}
 
 // Largest number; its difference to the smallest that is not forbidden is added to `range`.
 double highest(const double* x, int64_t n, double& range) {
@@ -421,49 +359,6 @@ double Factorial::marginals(const double* node, int64_t T, const FactorialMargin
   if (T == 0) return 0;
   return is_tame(node, T) ? both(FactorialPass<Linear>(*this, node, T), out)
                           : both(FactorialPass<Logarithmic>(*this, node, T), out);
-}
-
-double Factorial::best(const double* node, int64_t T, int32_t* labels) const {
-  if (T == 0) return 0;
-  std::vector<double> x(S_), out(S_);
-  std::vector<int32_t> from(T * C_ * S_);  // [T, C, S] the label of a column before its step
-  for (int64_t t = 0; t < T; ++t) {
-    for (int c = C_ - 1; t > 0 && c >= 0; --c) {
-      const int n = tables_.card[c];
-      const bool apart = edge_[c].size() > static_cast<size_t>(n) * n;
-      int32_t* previous = from.data() + (t * C_ + c) * S_;
-      for (int64_t s = 0; s < S_; ++s) {
-        const int64_t z = s / stride_[c] % n, base = s - z * stride_[c];
-        const double* edge = edge_[c].data() + (apart ? s % stride_[c] * n * n : 0);
-        double high = kForbidden;
-        int32_t chosen = 0;
-        for (int y = 0; y < n; ++y) {
-          const double score = x[base + y * stride_[c]] + edge[y * n + z];
-          if (score > high) high = score, chosen = y;
-        }
-        out[s] = high + (cross_[c].empty() ? 0.0 : cross_[c][s]);
-        previous[s] = chosen;
-      }
-      x.swap(out);
-    }
-    for (int64_t s = 0; s < S_; ++s) {
-      double score = t == 0 ? unit_[s] : x[s] + unit_[s];
-      for (int c = 0; c < C_; ++c)
-        score += node[(t * C_ + c) * tables_.width + s / stride_[c] % tables_.card[c]];
-      x[s] = score;
-    }
-    x[0] = CANARY(FACTORIAL_BEST, x[0]);
-  }
-  int64_t s = std::max_element(x.begin(), x.end()) - x.begin();
-  const double value = x[s];
-  for (int64_t t = T - 1; t >= 0; --t) {
-    for (int c = 0; c < C_; ++c) labels[t * C_ + c] = static_cast<int32_t>(s / stride_[c] % tables_.card[c]);
-    for (int c = 0; t > 0 && c < C_; ++c) {
-      const int32_t y = from[(t * C_ + c) * S_ + s];
-      s += (y - s / stride_[c] % tables_.card[c]) * stride_[c];
-    }
-  }
-  return value;
 }
 
 }  // namespace fieldcraft

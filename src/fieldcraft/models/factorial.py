@@ -82,7 +82,7 @@ class FactorialCRF(SequenceModel):
         self.hash_size, self.n_jobs = hash_size, n_jobs
         self.random_state, self.verbose = random_state, verbose
 
-    def fit(self, X: Any, y: Any = None, **options: Any) -> FactorialCRF:  # type: ignore[override]
+    def fit(self, X: Any, y: Any = None, **options: Any) -> FactorialCRF:
         """Train on sequences with the labels of several columns.
 
         Parameters
@@ -128,7 +128,8 @@ class FactorialCRF(SequenceModel):
 
     def log_probability(self, X: Any, y: Any = None) -> Floats:
         """[N] log p(known labels | x)."""
-        rows = numbered(rows_of(X, y), self.classes_)
+        self._require_fitted()
+        rows = numbered(rows_of(X, y), self._columns)
         structure, potentials = self._scores(X)
         states = np.array([-1 if s is None else int(s) for row in rows for s in row], np.int32)
         allowed = (states[:, None] < 0) | (states[:, None] == np.arange(structure.n_states))

@@ -121,7 +121,7 @@ class FactorialTraining(Training):
     def _score_of(self, dev: tuple[Any, Any]) -> Callable[[Floats], float]:
         """weights -> the share of held-out labels, of all columns, that are predicted."""
         rows = rows_of(*dev)
-        structure, made = self._structure_of(self.columns), []
+        structure, made = self._structure_of(self.columns), list[Any]()
 
         def score(weights: Floats) -> float:
             if not made:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
-from fieldcraft.models.hidden_training import HiddenTraining, class_probabilities, lengths_of
+from fieldcraft.models.hidden_training import HiddenTraining, Trees, class_probabilities, lengths_of
 from fieldcraft.models.inputs import corpus_of, encode
 from fieldcraft.models.sequence_model import SequenceModel
 from fieldcraft.models.training_settings import Settings
@@ -49,7 +49,7 @@ class HiddenCRF(SequenceModel):
     Examples
     --------
     >>> X = [[["up"], ["down"]], [["down"], ["up"]], [["up"], ["up"]], [["down"], ["down"]]]
-    >>> model = HiddenCRF(n_states=2).fit(X, ["mixed", "mixed", "equal", "equal"])
+    >>> model = HiddenCRF(n_states=2, prior=None).fit(X, ["mixed", "mixed", "equal", "equal"])
     >>> model.predict(X).tolist()
     ['mixed', 'mixed', 'equal', 'equal']
     """
@@ -79,9 +79,9 @@ class HiddenCRF(SequenceModel):
         self.hash_size, self.n_jobs = hash_size, n_jobs
         self.random_state, self.verbose = random_state, verbose
 
-    def fit(
+    def fit(  # type: ignore[override]
         self, X: Any, y: Any, *, parents: Any = None, parents_dev: Any = None, **options: Any
-    ) -> HiddenCRF:  # type: ignore[override]
+    ) -> HiddenCRF:
         """Train on sequences with one label each.
 
         Parameters
@@ -93,7 +93,7 @@ class HiddenCRF(SequenceModel):
             is the share of right ones
         """
         X = corpus_of(X)
-        self._trees = self._parents(X, parents), None
+        self._trees: Trees = (self._parents(X, parents), None)
         if options.get("X_dev") is not None:
             self._trees = self._trees[0], self._parents(options["X_dev"], parents_dev)
             options["y_dev"] = repeated(options["X_dev"], options.get("y_dev"))

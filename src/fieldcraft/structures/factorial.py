@@ -32,6 +32,7 @@ from fieldcraft.structures.structure import Floats, Ints, Structure
 EXACT = "exact"
 MOST_STATES = 4096  # combinations of labels up to which "auto" is exact
 Method = tuple[str, Mapping[str, Any]]
+Given = tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]  # what the core takes
 
 
 class FactorialChains(Structure):
@@ -148,12 +149,14 @@ class FactorialChains(Structure):
 
     # -- operations -----------------------------------------------------------------------------------
 
-    def _given(self, potentials: Parts) -> tuple[Any, ...]:
+    def _given(self, potentials: Parts) -> Given:
         """What the core takes."""
         node, edge, pair, cross, step = (np.ascontiguousarray(potentials[name]) for name in self.parts)
         offsets = potentials.offsets // self.n_columns
-        tables = self.pairs, pair, self.crosses, cross, self.steps, step
-        return node, offsets, self.card, edge, *tables
+        return (
+            *(node, offsets, self.card, edge),
+            *(self.pairs, pair, self.crosses, cross, self.steps, step),
+        )
 
     def log_partition(self, potentials: Any) -> Floats:
         if self.inference[0] != EXACT:

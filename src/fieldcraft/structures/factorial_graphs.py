@@ -91,7 +91,8 @@ class FactorialGraphs:
         over = [(before * C + c, before * C + C + d) for c, d in self.crosses.tolist()]
         after = before * C + C
         given = [(before * C + c, after + c, after + d) for c, d in self.steps.tolist()]
-        for (_, tokens, shapes), scopes in zip(self._tables(T), (steps, both, over, given)):
+        every: list[list[Any]] = [steps, both, over, given]
+        for (_, tokens, shapes), scopes in zip(self._tables(T), every):
             for shape, scope in zip(shapes, scopes):
                 if tokens:
                     graph.add(np.stack(scope, 1), np.zeros(shape))

@@ -42,12 +42,15 @@ class LatentTrees(LinearChain):
     """
 
     name: ClassVar[str] = "tree"
+    _first: NDArray[np.int64]  # [tokens] where the sequence of each begins
+    _parents: NDArray[np.int64]  # [tokens] positions within the sequence, -1 for roots
+    _batch: GraphBatch
 
     def of(self, parents: Sequence[Ints]) -> LatentTrees:
         """The structure of these trees."""
         bound = copy.copy(self)
         lengths = [len(one) for one in parents]
-        bound._first = np.repeat(np.cumsum([0, *lengths])[:-1], lengths)  # [tokens] of its sequence
+        bound._first = np.repeat(np.cumsum([0, *lengths])[:-1], lengths)
         bound._parents = np.concatenate([np.zeros(0, np.int64), *parents]).astype(np.int64)
         bound._batch = GraphBatch([self._graph_of(one) for one in parents])
         return bound
