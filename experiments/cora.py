@@ -28,9 +28,10 @@ from scipy import sparse
 import fieldcraft as fc
 
 RESULTS = Path(__file__).parent / "results"
-# Looser than the default: the estimate of log Z is none to 1e-8 anyway.
-OPTIMISER = fc.LBFGS(objective_tolerance=1e-4)
-INFERENCE = {"method": "propagation", "tolerance": 1e-4, "max_iterations": 200}
+# Messages along trees, to a loose tolerance, and eight iterations: about five seconds. To the end of two
+# minutes the objective still falls, and accuracies rise by a point or two.
+OPTIMISER = fc.LBFGS(max_iterations=8)
+INFERENCE = {"method": "propagation", "schedule": "tree", "tolerance": 1e-3, "max_iterations": 100}
 
 
 def read(folder: Path) -> tuple[Any, Any, np.ndarray[Any, Any]]:
