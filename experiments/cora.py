@@ -28,7 +28,7 @@ from scipy import sparse
 import fieldcraft as fc
 
 RESULTS = Path(__file__).parent / "results"
-# Messages along trees, to a loose tolerance, and eight iterations: about five seconds. To the end of two
+# Messages along trees, to a loose tolerance, and eight iterations: some 4 to 22 seconds. By the end of two
 # minutes the objective still falls, and accuracies rise by a point or two.
 OPTIMISER = fc.LBFGS(max_iterations=8)
 INFERENCE = {"method": "propagation", "schedule": "tree", "tolerance": 1e-3, "max_iterations": 100}
