@@ -32,7 +32,7 @@ def check_source(path: Path) -> None:
 
 
 def check_wheel(path: Path) -> None:
-    names = set(zipfile.ZipFile(path).namelist())
+    names = {name for name in zipfile.ZipFile(path).namelist() if not name.endswith("/")}  # no folders
     assert names >= WHEEL_NEEDS, f"{path.name} lacks {sorted(WHEEL_NEEDS - names)}"
     cores = [
         name for name in names if name.startswith("fieldcraft/_core.") and name.endswith((".so", ".pyd"))

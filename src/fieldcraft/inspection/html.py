@@ -37,6 +37,7 @@ STYLE = """
   text-align: center;   max-width: 16em; overflow-wrap: anywhere; }
 .fieldcraft .card b { display: block; font-size: 1.1em; font-weight: 500; }
 .fieldcraft .card small { display: block; font-size: .85em; }
+.fieldcraft .card .quiet { opacity: .9; }
 """
 PAGE_STYLE = "html { color-scheme: light dark; } body { margin: 2em; background: Canvas; color: CanvasText; }"
 OUTSIDE = "O"
@@ -106,7 +107,7 @@ def _strip(report: Report) -> str:
         quiet = card.label == OUTSIDE
         number = None if quiet else numbers.setdefault(card.label.split("-", 1)[-1], len(numbers))
         colour = "128,128,128" if number is None else COLOURS[number % len(COLOURS)]
-        style = f"background:rgba({colour},{0.06 + 0.3 * card.probability:.2f});border-color:rgb({colour})"
+        style = f"background:rgba({colour},{0.04 + 0.14 * card.probability:.2f});border-color:rgb({colour})"
         parts.append(
             f'<div class="card" style="{style}"><b>{escape(card.word)}</b><small>{escape(card.label)} '
             f'{card.probability:.2f}</small><small class="quiet">{escape(card.other)}</small></div>'
