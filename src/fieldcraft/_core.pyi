@@ -334,11 +334,11 @@ def graph_mean_field(graphs: Graphs, tables: Float64Vector, states: Int32Vector,
 def graph_gibbs(graphs: Graphs, tables: Float64Vector, states: Int32Vector, n: int, burn_in: int, chains: int, batches: int, blocks: str, seed: int, keep: bool, n_jobs: int) -> list[Any]:
     """Gibbs sampling of each graph."""
 
-def skip_chain(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, scope: Int32Matrix, rows: Int64Vector, skip: Float64Matrix, max_iterations: int, tolerance: float, damping: float, start: Float64Vector | None = None, level: Int32Vector | None = None, n_jobs: int = 1) -> dict[str, Any]:
-    """Belief propagation on chains with skip edges."""
-
 def graph_sweeps(graphs: Graphs, tables: Float64Vector, states: Int32Vector, start: Int32Vector, sweeps: int, seed: int, n_jobs: int) -> Any:
     """States after sweeps of Gibbs sampling that begin at given ones."""
+
+def skip_chain(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, scope: Int32Matrix, rows: Int64Vector, skip: Float64Matrix, max_iterations: int, tolerance: float, damping: float, start: Float64Vector | None = None, level: Int32Vector | None = None, n_jobs: int = 1) -> dict[str, Any]:
+    """Belief propagation on chains with skip edges."""
 
 def factorial_log_partition(node: Float64Matrix, offsets: Int64Vector, card: Int32Vector, edge: Float64Vector, pairs: Int32Matrix, pair: Float64Vector, crosses: Int32Matrix, cross: Float64Vector, steps: Int32Matrix, step: Float64Vector, n_jobs: int) -> Any:
     """log Z of factorial chains [N]."""
