@@ -30,6 +30,8 @@ CASES: dict[str, tuple[str, str]] = {
     "pool combine": ("pool combine ner.fc ner.fc -o {file}", "ner.fc"),
     "pool weigh": ("pool weigh ner.fc --on dev.conll -o {file}", "dev.conll"),
     "graph show": ("graph show model.uai -o {file}", "model.uai"),
+    "graph train": ("graph train nodes.csv edges.csv -o {file}", "nodes.csv"),
+    "graph predict": ("graph predict ner.fc nodes.csv edges.csv -o {file}", "edges.csv"),
     "plot": ("plot confusion ner.fc test.conll -o {file}", "test.conll"),
     "plot, the model": ("plot transitions ner.fc -o {file}", "ner.fc"),
     "tag": ("tag ner.fc test.conll -o {file}", "test.conll"),
@@ -50,6 +52,8 @@ def folder(model: Path, tmp_path: Path) -> Path:
     shutil.copy(model, tmp_path / "ner.fc")
     (tmp_path / "templates").write_text("c0\n")
     (tmp_path / "places").write_text("Rome\n")
+    (tmp_path / "nodes.csv").write_text("id,label\na,x\nb,y\n")
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
     (tmp_path / "model.uai").write_text("MARKOV\n1\n2\n1\n1 0\n2 1 3\n")
     return tmp_path
 

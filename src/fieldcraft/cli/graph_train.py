@@ -10,7 +10,7 @@ from fieldcraft.cli.options import Jobs, Quiet, Seed, in_reading, in_writing, na
 
 EXAMPLES = [
     "fieldcraft graph train papers.csv cites.csv --label topic --leave known -o papers.fc",
-    "fieldcraft graph train papers.csv cites.csv --label topic --words title -o words.fc",
+    "fieldcraft graph train papers.csv cites.csv --label topic --words title -o texts.fc",
 ]
 in_learning = panel("Learning")
 

@@ -49,8 +49,11 @@ def _known(model: Any) -> dict[str, Any]:
     """The arguments of reading in the model file, which is not trusted: unexpected content is an error."""
     source = getattr(model, "source_", None) or {}
     names = {field.name for field in fields(Tables)}
+    lists = (
+        ("columns", "label") if isinstance(model.classes_, dict) else ("columns",)
+    )  # several label columns
     for name, value in source.items() if isinstance(source, dict) else [("source", source)]:
-        strings = value if name in ("columns", "label") and isinstance(value, list) else [value]
+        strings = value if name in lists and isinstance(value, list) else [value]
         if name == "documents" and value is True:
             continue
         if name not in names or not all(isinstance(string, str) for string in strings):

@@ -18,7 +18,7 @@ EXAMPLES = [
     "fieldcraft train train.conll --structure segments --templates c0 -o spans.fc",
     "fieldcraft train train.conll --templates c0 --beam 0.999 -o beam.fc",
     "fieldcraft train docs.conll --structure skip-chain --documents -o docs.fc",
-    "fieldcraft train train.conll --structure factorial --columns word,pos,ner --label pos,ner -o both.fc",
+    "fieldcraft train train.conll --structure factorial --label c1,label -o columns.fc",
 ]
 in_looks, in_learning = panel("What the model looks at"), panel("How it learns")
 in_stopping, in_file = panel("When it stops"), panel("The model file")

@@ -108,8 +108,8 @@ def _sequence(at: int, *patterns: str) -> str:
     return " & ".join(_seen(pattern, at + i) for i, pattern in enumerate(patterns)) + "\n"
 
 
-def _announcement(at: int) -> str:
-    """What a word of an announcement looks like, at an offset."""
+def _announcement(at: int) -> list[str]:
+    """What a word of an announcement looks like, at an offset; some lines are those of other offsets, too."""
     single = [_seen(pattern, at) + "\n" for pattern in (*_FORMS, _HONORIFICS, _MONTHS, _DAYS)]
     lists = [f"in({name}, word[{at}])\n" for name in ("surnames", "female", "male")]
     followed: list[tuple[Any, ...]] = [(at, _CLOCK, _DASH), (at, _CLOCK, _HALF, _DASH), (at, _HALF, _DASH)]
@@ -125,7 +125,7 @@ def _announcement(at: int) -> str:
     ]
     dates += [(at - 2, r"\d{1,2}", "-", _MONTHS), (at, r"(19|20)\d\d")]
     spans = [_sequence(first, *patterns) for first, *patterns in (*followed, *preceded, *dates)]
-    return "".join([f"word[{at}]\npos[{at}]\n", *single, *lists, *spans])
+    return [f"word[{at}]\n", f"pos[{at}]\n", *single, *lists, *spans]
 
 
 _COLUMNS = "columns word pos\n"
@@ -155,5 +155,7 @@ NAMED: dict[str, str] = {
     **{f"a{n}": _rung(n) for n in range(1, len(_RUNGS) + 1)},
     "entities-gazetteers": _ENTITIES + _GAZETTEERS,
     **{f"entities-{name}": _COLUMNS + text for name, text in _SUBSETS.items()},
-    "announcements": _COLUMNS + _LABELS + "".join(_announcement(at) for at in range(-4, 5)),
+    "announcements": _COLUMNS
+    + _LABELS
+    + "".join(dict.fromkeys(line for at in range(-4, 5) for line in _announcement(at))),
 }

@@ -112,11 +112,11 @@ class CollectiveClassifier(GraphCRF):
         leave : columns of the nodes that are no features
         options : as for ``fit``
 
-        >>> nodes = {"id": ["a", "b", "c"], "size": [1, 9, None], "label": ["small", "large", None]}
-        >>> edges = {"source": ["c"], "target": ["b"]}
+        >>> nodes = {"id": [*"abcde"], "size": [1, 2, 9, 8, None], "label": [*"ssll", None]}
+        >>> edges = {"source": ["a", "c", "d", "d"], "target": ["b", "d", "e", "c"]}
         >>> model = CollectiveClassifier().fit_tables(nodes, edges)
         >>> model.predict_tables(nodes, edges).tolist()
-        ['small', 'large', 'large']
+        ['s', 's', 'l', 'l', 'l']
         """
         tables = NodeTables(id, source, target, label, tuple(words), relation, tuple(leave))
         linked = tables.learn(nodes, edges)

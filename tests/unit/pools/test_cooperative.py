@@ -135,7 +135,8 @@ def test_stationary_at_the_end_and_more_diverse_than_alone() -> None:
     experts = fc.experts.random(CRF, 2)
     alone = fc.LogOpinionPool(experts).fit(X, Y)
     pool = CooperativePool(experts, gamma=0.3, optimiser=TIGHT, n_jobs=1).fit(X, Y)
-    assert pool.training_log_[-1].gradient_norm < 1e-7
+    # the objective is 52, known to 1e-14; so far down its slope is lost in rounding at about 1e-7
+    assert pool.training_log_[-1].gradient_norm < 5e-7
     assert fc.diversity(pool, X).A > fc.diversity(alone, X).A
 
 
