@@ -19,13 +19,18 @@ from fieldcraft.features.column_reader import RowReader
 from fieldcraft.features.encoded import Encoded, gather
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.segment_templates import as_template
+from fieldcraft.features.several import SeveralFeatures, parts_of
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Template, col
 from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.features.word_pairs import RELATIONS, SIMILARITIES, WordPairs, phrase_relation
 
 Arrays = dict[str, NDArray[Any]]
-KINDS: dict[str, Any] = {"free": FreeFeatures, "templates": TemplateFeatures}
+KINDS: dict[str, Any] = {
+    "free": FreeFeatures,
+    "templates": TemplateFeatures,
+    "several": SeveralFeatures,
+}
 SAME, NONE = "same", "none"  # attributes of pairs: those of tokens, or none
 
 
@@ -110,7 +115,7 @@ class PairFeatures:
     @property
     def parts(self) -> list[Any]:
         """The encoders of tokens and pairs."""
-        return [self.tokens] if self.own is None else [self.tokens, self.own]
+        return parts_of(self.tokens) if self.own is None else [*parts_of(self.tokens), self.own]
 
     @property
     def n_attributes(self) -> int:
@@ -222,7 +227,8 @@ class PairFeatures:
         """The content of a model file: a dict for JSON, and arrays."""
         described, tables = self.tokens.state()
         similarity = self.rule.similarity if isinstance(self.rule.similarity, str) else None
-        settings: dict[str, Any] = {"of": self.kind, "tokens": described, "similarity": similarity}
+        of = next(name for name, kind in KINDS.items() if isinstance(self.tokens, kind))
+        settings: dict[str, Any] = {"of": of, "tokens": described, "similarity": similarity}
         settings |= {"cap": self.rule.max_pairs_per_word, "capitalised": self.rule.capitalised}
         settings |= {"observed": self.observed, "column": self.column, "relations": [*self.relations]}
         arrays: Arrays = {f"tokens.{name}": array for name, array in tables.items()}

@@ -197,3 +197,16 @@ def test_what_is_no_function_of_columns_is_refused(functions: Any, message: str)
 def test_features_have_no_columns() -> None:
     with pytest.raises(InputError, match="functions are called with columns"):
         fc.ChainCRF(functions={"ends": ends}).fit([[["a"]]], [["X"]])
+
+
+@pytest.mark.parametrize("inference", ["auto", "propagation"])
+def test_skip_chains(inference: str, tmp_path: Any) -> None:
+    """A file of a skip chain has the names of its functions, too."""
+    words, labels = [["Ann", "met", "Bob", "and", "Ann"]], [["P", "O", "P", "O", "P"]]
+    crf = fc.SkipChainCRF("word", functions={"ends": ends}, inference=inference, n_jobs=1).fit(words, labels)
+    crf.save(tmp_path / "m.fc")
+    with pytest.raises(InputError, match="ends"):
+        fc.load(tmp_path / "m.fc").predict(words)
+    again = fc.load(tmp_path / "m.fc", functions={"ends": ends})
+    np.testing.assert_array_equal(again.predict_proba(words)[0], crf.predict_proba(words)[0])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(crf)).predict(words)[0], crf.predict(words)[0])
