@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,11 +51,14 @@ def objective(module: Any, data: Data, path: Path, **params: Any) -> float:
 @pytest.mark.parametrize("c2", [0.02, 0.2, 1.0])
 @pytest.mark.parametrize("passes", [10, 50, 1000])
 def test_objective_beside_crfsuites(chunks: Data, tmp_path: Path, c2: float, passes: int) -> None:
-    mine, peer = (
-        objective(module, chunks, tmp_path / name, c2=c2, max_iterations=passes)
-        for name, module in (("ours", ours), ("theirs", theirs))
-    )
-    assert mine <= 1.01 * peer
+    """The peer's order comes from C's ``rand``, and after ten passes it tells by a tenth: hence several orders."""
+    params = {"c2": c2, "max_iterations": passes}
+    mine = objective(ours, chunks, tmp_path / "ours", **params)
+    peer = []
+    for seed in range(1, 6 if passes == 10 else 2):
+        ctypes.CDLL(None).srand(seed)
+        peer.append(objective(theirs, chunks, tmp_path / "theirs", **params))
+    assert mine <= 1.01 * statistics.median(peer)
 
 
 def test_the_weights_are_those_of_the_best_pass(chunks: Data) -> None:
