@@ -21,8 +21,7 @@ constexpr int64_t kBlocksPerPart = 16;
 // Threads that add up in one group wait for one another: the less, the more labels there are, since a chain
 // takes their square; and the wider are the copies that each group has.
 // Beside a corpus of millions of tokens more copies are no matter.
-constexpr int64_t kFewestGroups = 2, kMostGroups = 16, kGroupLabels = 160, kMostLabels = 3 * kGroupLabels;
-constexpr int64_t kManyTokens = 1 << 20;
+constexpr int64_t kFewestGroups = 2, kMostGroups = 16, kGroupLabels = 160, kManyTokens = 1 << 20;
 constexpr int64_t kBlockBytes = 1 << 20, kLeastTokens = 512, kMostTokens = 32768;
 constexpr int64_t kPairBytes = 64 << 20;  // of all blocks' sums of label pairs
 
@@ -85,9 +84,9 @@ void BlockLayout::cut() {
   const int64_t most = std::clamp<int64_t>(kBlockBytes / (8 * P), kLeastTokens, kMostTokens);
   const int64_t fewest = total / std::max<int64_t>(kBlocksPerPart, kPairBytes / (8 * S * P)) + 1;
   const EdgeEntries& edges = field_.edges();
-  const int64_t labels = std::clamp(total / kManyTokens * kGroupLabels, kGroupLabels, kMostLabels);
-  const int64_t most_groups = total < kManyTokens ? kMostGroups / 2 : kMostGroups;
-  const int64_t wanted_groups = std::clamp(labels / P, kFewestGroups, most_groups);
+  const bool many = total >= kManyTokens;
+  const int64_t wanted_groups = std::clamp((many ? 3 : 1) * kGroupLabels / P, kFewestGroups,
+                                           many ? kMostGroups : kMostGroups / 2);
   const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, wanted_groups);
   const auto size_at = [&](double done,
                            uint32_t rank) {  // of the block that begins with this part of a group
