@@ -53,7 +53,7 @@ PRIORS: dict[str, Callable[..., Prior]] = {
     "bins": _bins,
     "dependency": _dependency,
     "dependency ratios": lambda t, e, sigma: _dependency(t * sigma, e * sigma),
-    "gazetteers": _gazetteers,
+    "gazetteers printed": lambda g, o, sigma: _gazetteers(g, o),  # noqa: ARG005 (it only says where to begin)
     "gazetteers ratios": lambda g, o, sigma: _gazetteers(g * sigma, o * sigma),
     "count": lambda sigma: Gaussian(groups.times_count(sigma**2)),
     "reliability": lambda sigma: Gaussian(groups.by_reliability(sigma**2)),

@@ -6,6 +6,8 @@ each, as the thesis tried fifteen to twenty.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from experiments.configuration import Configuration, Grid
 from experiments.pool import Pool
 
@@ -80,10 +82,10 @@ def gaussian(task: str, templates: str = "standard", *, min_count: int = 1, mask
     return Configuration(task, templates, prior="gaussian", grid=grid, min_count=min_count, mask=mask)
 
 
-def gaussian_expert(task: str, mask: str, templates: str = "standard") -> Configuration:
+def gaussian_expert(task: str, mask: str) -> Configuration:
     """The same for a part of the features, between fewer sigmas."""
     grid = SIMPLE_SIGMAS[task] if mask == "simple" else EXPERT_SIGMAS[task]
-    return Configuration(task, templates, prior="gaussian", grid=grid, mask=mask)
+    return Configuration(task, prior="gaussian", grid=grid, mask=mask)
 
 
 def laplacian(task: str) -> Configuration:
@@ -163,8 +165,8 @@ def by_reliability(task: str) -> Configuration:
 
 def gazetteers_apart(gazetteers: float, others: float) -> Configuration:
     """A Gaussian with printed sigmas of gazetteer features and of all others; the test set is not read."""
-    grid = ((float(gazetteers), float(others)),)
-    return Configuration("entities", "standard+g", "gazetteers", grid, reads_test=False)
+    grid, single = ((float(gazetteers), float(others)),), gaussian("entities", "standard+g")
+    return Configuration("entities", "standard+g", "gazetteers printed", grid, single, reads_test=False)
 
 
 def gazetteers_chosen() -> Configuration:
@@ -181,9 +183,10 @@ def quarantined(apart: str, rest: str, *, regularised: bool = True) -> Pool:
 
 
 def discriminative(detector: str) -> Pool:
-    """What a detector finds, with S1, and everything else; priors as those of experts."""
-    masks = (f"{detector} and s1", f"all but {detector}")
-    return Pool(tuple(gaussian_expert("entities", mask, "standard+g") for mask in masks), "tuned")
+    """What a detector finds, with S1, and everything else, each with the sigma of all features together."""
+    whole = gaussian("entities", "standard+g")
+    one = Configuration("entities", "standard+g", "gaussian", given=whole)
+    return Pool((replace(one, mask=f"{detector} and s1"), replace(one, mask=f"all but {detector}")), "tuned")
 
 
 ALL = "s2noag"  # every feature of STANDARD+G

@@ -24,6 +24,7 @@ TABLE = Table(
     intervals=True,
     notes=(
         "FSF: family singletons; FnF: family n-tons; LF: loners. They and S1 are one member, all features of "
-        "STANDARD+G but them the other; each has a sigma of its own, chosen among two.",
+        "STANDARD+G but them the other. Both have the sigma chosen for STANDARD+G, and training begins "
+        "at its weights.",
     ),
 )

@@ -26,6 +26,6 @@ TABLE = Table(
     baselines=(("STANDARD+G, Gaussian", gaussian(TASK, "standard+g")),),
     notes=(
         "Lines name sigma of gazetteer features and of the others. Chosen: both as multiples of the best "
-        "single sigma, then that.",
+        "single sigma, then that. Trainings begin at its weights.",
     ),
 )
