@@ -8,6 +8,7 @@
 #include "bind/arrays.hpp"
 #include "bind/watched.hpp"
 #include "parallel.hpp"
+#include "skip_contraction.hpp"
 
 namespace fieldcraft::bind {
 namespace {
@@ -88,12 +89,102 @@ nb::dict py_skip_chain(In2<double> node, In2<double> edge, In1<int64_t> offsets,
   return out;
 }
 
+// Chains and the positions to which they are shortened, checked.
+struct LongChains {
+  LongChains(const In2<double>& node, const In2<double>& edge, const In1<int64_t>& offsets,
+             const In1<int32_t>& ends, const In1<int64_t>& rows)
+      : T(node.shape(0)),
+        Y(node.shape(1)),
+        node_(node.data()),
+        edge_(edge.data()),
+        at(vector_of(offsets)),
+        row(vector_of(rows)),
+        ends_(vector_of(ends)) {
+    check_offsets(at.data(), at.size(), static_cast<int64_t>(T), "offsets");
+    check_offsets(row.data(), row.size(), static_cast<int64_t>(ends_.size()), "offsets of ends");
+    require(at.size() == row.size(), "offsets of positions and of ends are of different lengths");
+    require(edge.shape(1) == Y * Y && (edge.shape(0) == 1 || edge.shape(0) == T), "edge has shape (",
+            edge.shape(0), ", ", edge.shape(1), "), expected (1 or ", T, ", ", Y * Y, ")");
+    stride_ = edge.shape(0) == 1 && T != 1 ? 0 : static_cast<int64_t>(Y * Y);
+    for (size_t i = 0; i + 1 < at.size(); ++i)
+      for (int64_t k = row[i]; k < row[i + 1]; ++k) {
+        require(ends_[k] >= at[i] && ends_[k] < at[i + 1], "end ", k, " of sequence ", i, " is ", ends_[k],
+                ", the sequence ", at[i], " .. ", at[i + 1] - 1);
+        require(k == row[i] || ends_[k] - at[i] > ends_[k - 1], "ends of sequence ", i, " do not ascend");
+        ends_[k] -= static_cast<int32_t>(at[i]);
+      }
+  }
+
+  size_t size() const { return at.size() - 1; }
+  LongChain of(size_t i) const {
+    return {at[i + 1] - at[i],       row[i + 1] - row[i],         static_cast<int>(Y),
+            node_ + at[i] * Y,       edge_ + at[i] * stride_,     stride_,
+            ends_.data() + row[i]};
+  }
+
+  size_t T, Y;
+  const double *node_, *edge_;
+  std::vector<int64_t> at, row;
+
+ private:
+  std::vector<int32_t> ends_;
+  int64_t stride_ = 0;
+};
+
+nb::dict py_contract(In2<double> node, In2<double> edge, In1<int64_t> offsets, In1<int32_t> ends,
+                     In1<int64_t> rows, int n_jobs) {
+  const LongChains chains(node, edge, offsets, ends, rows);
+  const size_t M = ends.shape(0), Y = chains.Y, N = chains.size();
+  std::vector<double> nodes(M * Y), edges(M * Y * Y), rest(N);
+  std::vector<uint8_t> lost(N);
+  watched([&](Watch& watch) {
+    for_each_task(
+        n_jobs, N,
+        [&](size_t i, int) {
+          const int64_t k = chains.row[i];
+          lost[i] = !contract(chains.of(i), nodes.data() + k * Y, edges.data() + k * Y * Y, rest[i]);
+        },
+        &watch);
+  });
+  nb::dict out;
+  out["node"] = give(std::move(nodes), {M, Y});
+  out["edge"] = give(std::move(edges), {M, Y * Y});
+  out["rest"] = give(std::move(rest));
+  out["lost"] = give(std::move(lost));
+  return out;
+}
+
+nb::tuple py_expand(In2<double> node, In2<double> edge, In1<int64_t> offsets, In1<int32_t> ends,
+                    In1<int64_t> rows, In2<double> short_node, In2<double> short_edge, int n_jobs) {
+  const LongChains chains(node, edge, offsets, ends, rows);
+  const size_t M = ends.shape(0), T = chains.T, Y = chains.Y, N = chains.size();
+  require(short_node.shape(0) == M && short_node.shape(1) == Y && short_edge.shape(0) == M &&
+              short_edge.shape(1) == Y * Y,
+          "marginals of ", short_node.shape(0), " and ", short_edge.shape(0), " ends, expected ", M);
+  std::vector<double> nodes(T * Y), edges(T * Y * Y);
+  watched([&](Watch& watch) {
+    for_each_task(
+        n_jobs, N,
+        [&](size_t i, int) {
+          const int64_t k = chains.row[i], t = chains.at[i];
+          expand(chains.of(i), short_node.data() + k * Y, short_edge.data() + k * Y * Y, nodes.data() + t * Y,
+                 edges.data() + t * Y * Y);
+        },
+        &watch);
+  });
+  return nb::make_tuple(give(std::move(nodes), {T, Y}), give(std::move(edges), {T, Y * Y}));
+}
+
 }  // namespace
 
 void bind_skip_chain(nb::module_& m) {
   m.def("skip_chain", &py_skip_chain, "node"_a, "edge"_a, "offsets"_a, "scope"_a, "rows"_a, "skip"_a,
         "max_iterations"_a, "tolerance"_a, "damping"_a, "start"_a = nb::none(), "level"_a = nb::none(),
         "n_jobs"_a = 1, "Belief propagation on chains with skip edges.");
+  m.def("skip_contract", &py_contract, "node"_a, "edge"_a, "offsets"_a, "ends"_a, "rows"_a, "n_jobs"_a = 1,
+        "Chains shortened to some of their positions.");
+  m.def("skip_expand", &py_expand, "node"_a, "edge"_a, "offsets"_a, "ends"_a, "rows"_a, "short_node"_a,
+        "short_edge"_a, "n_jobs"_a = 1, "Marginals of chains from those of the shortened ones.");
 }
 
 }  // namespace fieldcraft::bind

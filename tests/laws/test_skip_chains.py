@@ -10,6 +10,7 @@ import pytest
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.skip_chain import SkipChain
 from fieldcraft.structures.skip_graphs import Pairs, SkipParts
+from fieldcraft.structures.skip_inference import SkipInference
 from fieldcraft.structures.states import StateSpace
 from laws.cases import named, same
 from oracles import graph as oracle
@@ -105,7 +106,10 @@ def test_propagation_is_enumeration_where_nothing_forms_a_cycle(seed: int) -> No
 @pytest.mark.parametrize("scale", [0.3, 1.0])
 def test_propagation_has_the_fixed_point_of_the_engine(scale: float) -> None:
     parts = batch(5, scale=scale)
-    found, there = structure().infer(parts), structure()._by_method(parts, parts.pairs, "propagation", TIGHT)
+    found = structure().infer(parts)
+    there = SkipInference(parts.offsets, parts.pairs, 3, "propagation", TIGHT).by_graphs(
+        parts, "propagation", TIGHT, 1
+    )
     assert found.converged
     assert there["converged"].all()
     same(found.log_partition, there["log_partition"])
