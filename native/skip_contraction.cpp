@@ -162,7 +162,7 @@ class Stretch {
   int rows_ = 0;
   double shared_shift_ = 0;
   std::vector<LogProduct> scale_;             // [Y] what rows were divided by
-  std::vector<double> steps_;                // [1 or n, Y * Y] exponentials of edge
+  std::vector<double> steps_;                 // [1 or n, Y * Y] exponentials of edge
   std::vector<double> filtered_, predicted_;  // [n, rows, Y], rows Y * Y apart
   std::vector<double> local_, scratch_;       // [Y]; [Y * Y] where loops are not unrolled
 };
@@ -244,26 +244,40 @@ bool expanded(const LongChain& of, const double* short_node, const double* short
 
 bool contract(const LongChain& of, double* node, double* edge, double& rest) {
   switch (of.Y) {
-    case 2: return contracted<2>(of, node, edge, rest);
-    case 3: return contracted<3>(of, node, edge, rest);
-    case 4: return contracted<4>(of, node, edge, rest);
-    case 5: return contracted<5>(of, node, edge, rest);
-    case 8: return contracted<8>(of, node, edge, rest);
-    case 9: return contracted<9>(of, node, edge, rest);
-    default: return contracted<0>(of, node, edge, rest);
+    case 2:
+      return contracted<2>(of, node, edge, rest);
+    case 3:
+      return contracted<3>(of, node, edge, rest);
+    case 4:
+      return contracted<4>(of, node, edge, rest);
+    case 5:
+      return contracted<5>(of, node, edge, rest);
+    case 8:
+      return contracted<8>(of, node, edge, rest);
+    case 9:
+      return contracted<9>(of, node, edge, rest);
+    default:
+      return contracted<0>(of, node, edge, rest);
   }
 }
 
 bool expand(const LongChain& of, const double* short_node, const double* short_edge, double* node,
             double* edge) {
   switch (of.Y) {
-    case 2: return expanded<2>(of, short_node, short_edge, node, edge);
-    case 3: return expanded<3>(of, short_node, short_edge, node, edge);
-    case 4: return expanded<4>(of, short_node, short_edge, node, edge);
-    case 5: return expanded<5>(of, short_node, short_edge, node, edge);
-    case 8: return expanded<8>(of, short_node, short_edge, node, edge);
-    case 9: return expanded<9>(of, short_node, short_edge, node, edge);
-    default: return expanded<0>(of, short_node, short_edge, node, edge);
+    case 2:
+      return expanded<2>(of, short_node, short_edge, node, edge);
+    case 3:
+      return expanded<3>(of, short_node, short_edge, node, edge);
+    case 4:
+      return expanded<4>(of, short_node, short_edge, node, edge);
+    case 5:
+      return expanded<5>(of, short_node, short_edge, node, edge);
+    case 8:
+      return expanded<8>(of, short_node, short_edge, node, edge);
+    case 9:
+      return expanded<9>(of, short_node, short_edge, node, edge);
+    default:
+      return expanded<0>(of, short_node, short_edge, node, edge);
   }
 }
 

@@ -9,7 +9,8 @@
 // u_M become part of their node scores. `expand` leads back: given p(a, b) of each step of the short chain,
 // the marginals in between follow from
 //
-//   p(y_{t-1}, y_t | a) = F_{t-1}(a, y_{t-1}) S_t(y_{t-1}, y_t) p(y_t, a) / P_t(a, y_t),     P_t = F_{t-1} S_t
+//   p(y_{t-1}, y_t | a) = F_{t-1}(a, y_{t-1}) S_t(y_{t-1}, y_t) p(y_t, a) / P_t(a, y_t),     P_t = F_{t-1}
+//   S_t
 //
 // with F the filtered distributions from each label a on, S the exponentials of edge. This has no division
 // by anything that underflows before its numerator does.

@@ -23,7 +23,7 @@ from fieldcraft.structures.skip_graphs import Pairs, SkipGraphs, SkipParts
 Found = dict[str, Any]  # log_partition, converged, iterations, residual [N]; node, edge, skip by row
 PROPAGATION = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
 WIDE = ("tree_reweighted", "propagation", "mean_field")  # for sequences whose junction tree is wider
-REWEIGHTED = {"tolerance": 1e-4, "max_iterations": 200}  # its messages converge slowly; any are a bound
+REWEIGHTED = {"max_iterations": 200, "tolerance": 1e-5, "damping": 0.0}
 NARROW_SUMS = "4MiB"  # the most that a junction tree may take where sums are exact
 PARTS = ("node", "edge", "skip")
 
@@ -75,27 +75,53 @@ class SkipInference:
     # -- methods ------------------------------------------------------------------------------------
 
     def _propagated(
-        self, parts: SkipParts, options: Mapping[str, Any], n_jobs: int, messages: dict[str, Any]
+        self,
+        parts: SkipParts,
+        options: Mapping[str, Any],
+        n_jobs: int,
+        messages: dict[str, Any],
+        chosen: NDArray[np.int64] | None = None,
     ) -> Found:
         """Belief propagation along the whole chain at once (native/skip_chain.hpp)."""
-        chosen = {**PROPAGATION, **options}
+        settings = {**PROPAGATION, **options}
+        mine = None if chosen is None else np.isin(np.arange(parts.n_sequences), chosen).astype(np.uint8)
         found: Found = _core.skip_chain(
+            *self._given(parts), **settings, **messages, chosen=mine, n_jobs=n_jobs
+        )
+        if self.remembers:
+            messages.update(start=found["messages"], level=found["level"])
+        return self._completed(found, parts, "propagation", settings, n_jobs)
+
+    def _reweighted(self, parts: SkipParts, wide: SkipGraphs, n_jobs: int, messages: dict[str, Any]) -> Found:
+        """Tree-reweighted bounds of some sequences (native/skip_reweighted.hpp)."""
+        steps, pairs = wide.shares(parts.n_positions, len(parts.pairs.scope), n_jobs)
+        mine = np.isin(np.arange(parts.n_sequences), wide.chosen).astype(np.uint8)
+        found: Found = _core.skip_reweighted(
+            *self._given(parts), steps, pairs, **REWEIGHTED, **messages, chosen=mine, n_jobs=n_jobs
+        )
+        if self.remembers:
+            messages.update(start=found["messages"])
+        settings = {"max_iterations": REWEIGHTED["max_iterations"], "tolerance": REWEIGHTED["tolerance"]}
+        return self._completed(found, parts, "tree_reweighted", settings, n_jobs)
+
+    def _given(self, parts: SkipParts) -> tuple[Any, ...]:
+        return (
             np.ascontiguousarray(parts["node"], np.float64),
             np.ascontiguousarray(np.atleast_2d(parts["edge"]), np.float64),
             parts.offsets,
             np.ascontiguousarray(parts.pairs.scope),
             parts.pairs.rows,
             np.ascontiguousarray(self._rows(parts, "skip"), np.float64),
-            **chosen,
-            **messages,
-            n_jobs=n_jobs,
         )
-        if self.remembers:
-            messages.update(start=found["messages"], level=found["level"])
+
+    def _completed(
+        self, found: Found, parts: SkipParts, method: str, settings: Mapping[str, Any], n_jobs: int
+    ) -> Found:
+        """What the core returned, and from the graphs what its scaled sums could not hold."""
         found["converged"] = found["converged"].astype(bool)
         lost = np.flatnonzero(found["lost"])
-        if len(lost):  # scores that scaled sums cannot hold: in logarithms, on the graph
-            _put(found, self._answers(self._graphs(parts, lost), parts, "propagation", chosen, n_jobs))
+        if len(lost):
+            _put(found, self._answers(self._graphs(parts, lost), parts, method, settings, n_jobs))
         return found
 
     def _automatic(self, parts: SkipParts, n_jobs: int, messages: dict[str, Any]) -> Found:
@@ -104,11 +130,12 @@ class SkipInference:
         method = self.options.get("wide", WIDE[0])
         if method == "propagation":
             rest = {name: value for name, value in self.options.items() if name in PROPAGATION}
-            found = self._propagated(parts, rest, n_jobs, messages)
+            found = self._propagated(parts, rest, n_jobs, messages, wide.chosen)
+        elif method == "tree_reweighted":
+            found = self._reweighted(parts, wide, n_jobs, messages)
         else:
             found = self._nothing(parts)
-            settings = REWEIGHTED if method == "tree_reweighted" else {}
-            _put(found, self._answers(wide, parts, method, settings, n_jobs))
+            _put(found, self._answers(wide, parts, method, {}, n_jobs))
         if len(exact.chosen):
             log_z, arrays = exact.exact(self._arrays(parts), n_jobs)
             _put(found, {"chosen": exact.chosen, "rows": exact.rows, "parts": arrays, "log_partition": log_z})
