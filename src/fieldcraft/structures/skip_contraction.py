@@ -26,7 +26,7 @@ class Contracted(NamedTuple):
 
     parts: SkipParts
     rest: Floats  # [N] what is to be added to log Z
-    given: tuple[Any, ...]  # arrays of the long chains, as the core takes them
+    given: dict[str, Any]  # arrays of the long chains, as the core takes them
 
 
 class Contraction:
@@ -46,14 +46,14 @@ class Contraction:
 
     def contract(self, potentials: Parts, n_jobs: int) -> Contracted | None:
         """The short chains; None where scores differ by more than scaled sums can hold."""
-        given = (
-            np.ascontiguousarray(potentials["node"], np.float64),
-            np.ascontiguousarray(np.atleast_2d(potentials["edge"]), np.float64),
-            potentials.offsets,
-            self.ends,
-            self.rows,
-        )
-        found = _core.skip_contract(*given, n_jobs=n_jobs)
+        given: dict[str, Any] = {
+            "node": np.ascontiguousarray(potentials["node"], np.float64),
+            "edge": np.ascontiguousarray(np.atleast_2d(potentials["edge"]), np.float64),
+            "offsets": potentials.offsets,
+            "ends": self.ends,
+            "rows": self.rows,
+        }
+        found = _core.skip_contract(**given, n_jobs=n_jobs)
         if found["lost"].any():
             return None
         arrays = {"node": found["node"], "edge": found["edge"], "skip": potentials["skip"]}
@@ -61,8 +61,8 @@ class Contraction:
 
     def expand(self, contracted: Contracted, found: dict[str, Any], n_jobs: int) -> dict[str, Any]:
         """The numbers of the long chains, from those of the short ones."""
-        short = (np.ascontiguousarray(found["node"]), np.ascontiguousarray(found["edge"]))
-        node, edge = _core.skip_expand(*contracted.given, *short, n_jobs=n_jobs)
+        short = {f"short_{name}": np.ascontiguousarray(found[name]) for name in ("node", "edge")}
+        node, edge = _core.skip_expand(**contracted.given, **short, n_jobs=n_jobs)
         return {
             **found,
             "log_partition": found["log_partition"] + contracted.rest,

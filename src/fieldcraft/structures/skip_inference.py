@@ -21,9 +21,13 @@ from fieldcraft.structures.skip_contraction import Contraction
 from fieldcraft.structures.skip_graphs import Pairs, SkipGraphs, SkipParts
 
 Found = dict[str, Any]  # log_partition, converged, iterations, residual [N]; node, edge, skip by row
-PROPAGATION = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
+PROPAGATION: dict[str, Any] = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
 WIDE = ("tree_reweighted", "propagation", "mean_field")  # for sequences whose junction tree is wider
-REWEIGHTED = {"max_iterations": 200, "tolerance": 1e-5, "damping": 0.0}
+REWEIGHTED: dict[str, Any] = {
+    "max_iterations": 50,
+    "tolerance": 1e-4,
+    "damping": 0.0,
+}  # messages creep on wide graphs
 NARROW_SUMS = "4MiB"  # the most that a junction tree may take where sums are exact
 PARTS = ("node", "edge", "skip")
 
@@ -84,10 +88,8 @@ class SkipInference:
     ) -> Found:
         """Belief propagation along the whole chain at once (native/skip_chain.hpp)."""
         settings = {**PROPAGATION, **options}
-        mine = None if chosen is None else np.isin(np.arange(parts.n_sequences), chosen).astype(np.uint8)
-        found: Found = _core.skip_chain(
-            *self._given(parts), **settings, **messages, chosen=mine, n_jobs=n_jobs
-        )
+        given = {**self._given(parts, chosen), **settings, **messages}
+        found: Found = _core.skip_chain(**given, n_jobs=n_jobs)
         if self.remembers:
             messages.update(start=found["messages"], level=found["level"])
         return self._completed(found, parts, "propagation", settings, n_jobs)
@@ -95,24 +97,24 @@ class SkipInference:
     def _reweighted(self, parts: SkipParts, wide: SkipGraphs, n_jobs: int, messages: dict[str, Any]) -> Found:
         """Tree-reweighted bounds of some sequences (native/skip_reweighted.hpp)."""
         steps, pairs = wide.shares(parts.n_positions, len(parts.pairs.scope), n_jobs)
-        mine = np.isin(np.arange(parts.n_sequences), wide.chosen).astype(np.uint8)
-        found: Found = _core.skip_reweighted(
-            *self._given(parts), steps, pairs, **REWEIGHTED, **messages, chosen=mine, n_jobs=n_jobs
-        )
+        given = {**self._given(parts, wide.chosen), **REWEIGHTED, **messages}
+        found: Found = _core.skip_reweighted(**given, step_share=steps, pair_share=pairs, n_jobs=n_jobs)
         if self.remembers:
             messages.update(start=found["messages"])
-        settings = {"max_iterations": REWEIGHTED["max_iterations"], "tolerance": REWEIGHTED["tolerance"]}
-        return self._completed(found, parts, "tree_reweighted", settings, n_jobs)
+        return self._completed(found, parts, "tree_reweighted", REWEIGHTED, n_jobs)
 
-    def _given(self, parts: SkipParts) -> tuple[Any, ...]:
-        return (
-            np.ascontiguousarray(parts["node"], np.float64),
-            np.ascontiguousarray(np.atleast_2d(parts["edge"]), np.float64),
-            parts.offsets,
-            np.ascontiguousarray(parts.pairs.scope),
-            parts.pairs.rows,
-            np.ascontiguousarray(self._rows(parts, "skip"), np.float64),
-        )
+    def _given(self, parts: SkipParts, chosen: NDArray[np.int64] | None) -> dict[str, Any]:
+        """What the kernels take: the chains, and which of them are asked for."""
+        mine = None if chosen is None else np.isin(np.arange(parts.n_sequences), chosen).astype(np.uint8)
+        return {
+            "node": np.ascontiguousarray(parts["node"], np.float64),
+            "edge": np.ascontiguousarray(np.atleast_2d(parts["edge"]), np.float64),
+            "offsets": parts.offsets,
+            "scope": np.ascontiguousarray(parts.pairs.scope),
+            "rows": parts.pairs.rows,
+            "skip": np.ascontiguousarray(self._rows(parts, "skip"), np.float64),
+            "chosen": mine,
+        }
 
     def _completed(
         self, found: Found, parts: SkipParts, method: str, settings: Mapping[str, Any], n_jobs: int
