@@ -23,11 +23,8 @@ from fieldcraft.structures.skip_graphs import Pairs, SkipGraphs, SkipParts
 Found = dict[str, Any]  # log_partition, converged, iterations, residual [N]; node, edge, skip by row
 PROPAGATION: dict[str, Any] = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
 WIDE = ("tree_reweighted", "propagation", "mean_field")  # for sequences whose junction tree is wider
-REWEIGHTED: dict[str, Any] = {
-    "max_iterations": 50,
-    "tolerance": 1e-4,
-    "damping": 0.0,
-}  # messages creep on wide graphs
+REWEIGHTED: dict[str, Any] = {"max_iterations": 500, "tolerance": 1e-4, "damping": 0.0}
+CONTINUED = 50  # iterations at most of bounds that begin with the messages of the last call
 NARROW_SUMS = "4MiB"  # the most that a junction tree may take where sums are exact
 PARTS = ("node", "edge", "skip")
 
@@ -97,11 +94,14 @@ class SkipInference:
     def _reweighted(self, parts: SkipParts, wide: SkipGraphs, n_jobs: int, messages: dict[str, Any]) -> Found:
         """Tree-reweighted bounds of some sequences (native/skip_reweighted.hpp)."""
         steps, pairs = wide.shares(parts.n_positions, len(parts.pairs.scope), n_jobs)
-        given = {**self._given(parts, wide.chosen), **REWEIGHTED, **messages}
+        settings = dict(REWEIGHTED)
+        if self.remembers:
+            settings["max_iterations"] = min(CONTINUED, settings["max_iterations"])
+        given = {**self._given(parts, wide.chosen), **settings, **messages}
         found: Found = _core.skip_reweighted(**given, step_share=steps, pair_share=pairs, n_jobs=n_jobs)
         if self.remembers:
             messages.update(start=found["messages"])
-        return self._completed(found, parts, "tree_reweighted", REWEIGHTED, n_jobs)
+        return self._completed(found, parts, "tree_reweighted", settings, n_jobs)
 
     def _given(self, parts: SkipParts, chosen: NDArray[np.int64] | None) -> dict[str, Any]:
         """What the kernels take: the chains, and which of them are asked for."""
