@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from experiments import seminars, skip_chain
-from experiments.skip_chain_report import choices, criterion, report
+from experiments.skip_chain_report import SKIP, choices, criterion, report
 
 from fieldcraft.corpus import Corpus
 
@@ -73,12 +73,11 @@ def line_of(model: str, speaker: list[int], repeats: int, **more: Any) -> dict[s
     return {"model": model, "counts": {**counts, "speaker": speaker}, "repeats": missed, **facts, **more}
 
 
-def test_skip_chains_are_chosen_among_those_that_halve_the_repeats() -> None:
+def test_linear_chains_are_chosen_by_pooled_counts() -> None:
     lines = [line_of("linear:1", [50, 100, 100], 10), line_of("linear:10", [60, 100, 100], 12)]
-    lines += [line_of("skip:10:0.1:full", [80, 100, 100], 7), line_of("skip:10:1:full", [70, 100, 100], 6)]
-    assert choices(lines) == {0: {"linear": ("linear:10", "viterbi"), "skip": ("skip:10:1:full", "viterbi")}}
-    assert choices(lines[:3])[0]["skip"] == ("skip:10:0.1:full", "viterbi")  # none halves them
-    assert criterion(lines[2:]) == pytest.approx((75 + (300 + 75) / 4) / 2)
+    lines += [line_of("linear:1", [90, 100, 100], 10, scored=1), line_of("skip:10:1:full", [99, 100, 100], 0)]
+    assert choices(lines) == {0: {"linear": ("linear:1", "viterbi"), "skip": SKIP}}
+    assert criterion(lines[:3:2]) == pytest.approx((70 + (300 + 70) / 4) / 2)
 
 
 def test_scores_and_tables() -> None:
@@ -94,5 +93,5 @@ def test_scores_and_tables() -> None:
     assert found["repeats"]["speaker"] == 1
     lines = [line_of("linear:10", [60, 100, 100], 12), line_of("skip:10:1:full", [1, 2, 2], 0)]
     text = report([*lines, {**lines[0], **found, "inner": False}])
-    assert "| linear:10, viterbi | 75.00 (12) * |" in text
-    assert "| linear chain, chosen | 0.00 | 0.00 | 0.00 | 66.67 | 16.67 | 100.00 | 50.00 | 0.00 " in text
+    assert "| linear:10, viterbi | 75.00 * |" in text
+    assert "| linear chain | 0.00 | 0.00 | 0.00 | 66.67 | 16.67 | 100.00 | 50.00 | 0.00 " in text
