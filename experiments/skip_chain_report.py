@@ -47,7 +47,7 @@ def candidates(lines: list[Line], fold: int) -> dict[Choice, list[Line]]:
 
 
 def choices(lines: list[Line]) -> dict[int, dict[str, Choice]]:
-    """For each fold the linear chain with the largest criterion, and the skip chain, about which none is made."""
+    """For each fold the linear chain with the largest criterion, and the skip chain, always the same."""
     out = {}
     for fold in sorted({line["fold"] for line in lines if line["inner"]}):
         rows = candidates(lines, fold)
