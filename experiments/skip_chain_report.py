@@ -88,7 +88,7 @@ def _inner_table(lines: list[Line]) -> list[str]:
         cells = []
         for fold, best in chosen.items():
             mine = candidates(lines, fold).get(name, [])
-            star = " *" if name in best.values() else ""
+            star = " *" if name == best["linear"] else ""
             cells.append(f"{criterion(mine):.2f}{star}" if mine else "")
         out.append(f"| {', '.join(name)} | " + " | ".join(cells) + " |")
     return out
