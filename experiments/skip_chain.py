@@ -1,15 +1,21 @@
 """Seminar announcements: a skip chain against a linear chain, five folds.
 
-    python -m experiments.skip_chain [FOLDER] [--folds 0 1 2 3 4] [--inner] [--models NAME …] [-o FILE]
-    python -m experiments.skip_chain --report FILE …
-    python -m experiments.skip_chain --widths
+    python -m experiments.skip_chain [FOLDER] --inner -o inner.jsonl
+    python -m experiments.skip_chain [FOLDER] --chosen inner.jsonl -o folds.jsonl
+    python -m experiments.skip_chain --report inner.jsonl folds.jsonl
+    python -m experiments.skip_chain [FOLDER] --folds 0 --models NAME …
+    python -m experiments.skip_chain [FOLDER] --widths
 
 FOLDER holds cmu_seminars/, ud_en_ewt/ and gazetteers/. Features are the template set ``announcements``, those
 of table 4.1 of the paper on relational learning; skip edges join all equal capitalised words, without a cap,
-and look at the features of both ends, or-ed. Folds are a permutation of all documents by seed 0. Penalties
-are chosen on an inner split (80/20, seed 1) of the training part of fold 0 (--inner), by the mean of the four
-token F1, for skip chains among those that at least halve the inconsistent repeats of the chosen linear chain
-there. Each training writes a line of JSON as it ends; --report makes the tables from such lines.
+and look at the features of both ends, or-ed. Folds are a permutation of all documents by seed 0.
+
+The skip chain has the defaults of SkipChainCRF (a variance of 0.1 for skip edges, exact sums or bounds, best
+labels): nothing is chosen. Variance and decoding of the linear chain are chosen anew for each fold, from its
+training part alone (GRID): a model trained on the folds i, i + 1 and i + 2 is scored on i + 3 and on i + 4
+(--inner). The scores on i + 3 count in the choice for the test part i + 4, those on i + 4 in the choice for
+i + 3; the choice (skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all four F1.
+Each training writes lines of JSON as it ends; --report makes the tables from such lines.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ import json
 import os
 import resource
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +34,12 @@ import numpy as np
 import fieldcraft as fc
 from experiments import seminars
 from experiments.seminars import FIELDS
+from experiments.skip_chain_report import choices, read_lines, report
 from fieldcraft.corpus import Corpus
 
-PAPER = {  # tables 4.2 and 4.3: F1 by field and their mean, inconsistently mislabelled tokens
-    "linear": ([97.5, 97.5, 88.3, 77.3, 90.2], [12.6, 3.2, 6.4, 30.2]),
-    "skip": ([96.7, 97.2, 88.1, 80.4, 90.6], [17.0, 5.2, 0.6, 4.8]),
-}
-SPEAKER = {"linear": (86.5, 70.0), "skip": (85.1, 76.8)}  # precision and recall in the paper's text
-MODELS = [f"linear:{v}" for v in ("10", "1", "100")]
-MODELS += [f"skip:10:{v}:full" for v in ("0.03", "0.1", "0.01")]
-MODELS += [f"skip:10:{v}:agreement" for v in ("0.1", "0.03", "0.01")]
-MODELS += ["skip:10:0.1:full:two_stage", "skip:10:1:full:two_stage", "skip:10:1:full"]
+GRID = ["linear:1", "linear:10", "linear:100"]
+DECODINGS = ("viterbi", "posterior")
+ITERATIONS = 50  # of a skip chain, which starts from the weights of the linear chain
 
 
 def model(name: str, lists: list[Any], iterations: int) -> Any:
@@ -79,86 +80,54 @@ def scores(test: Corpus, predicted: Iterable[list[str]]) -> dict[str, Any]:
     return {"counts": out, "repeats": {field: repeats.get(field, 0) for field in FIELDS}}
 
 
-def f1(counts: list[int]) -> float:
-    """In per cent."""
-    return 200.0 * counts[0] / max(1, counts[1] + counts[2])
-
-
-def trained(name: str, train: Corpus, test: Corpus, lists: list[Any], iterations: int) -> dict[str, Any]:
-    """One training and its scores."""
+def trained(
+    name: str, train: Corpus, tests: list[Corpus], lists: list[Any], iterations: int, decodings: Iterable[str]
+) -> Iterator[dict[str, Any]]:
+    """One training and its scores on each test part by each decoding."""
     begun = resource.getrusage(resource.RUSAGE_SELF)
     crf = model(name, lists, iterations)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the iteration limit; the line says why it stopped
         crf.fit(train)
-    spent = resource.getrusage(resource.RUSAGE_SELF)
-    found = scores(test, crf.predict(test))
-    return {
-        "model": name,
-        "mean": round(float(np.mean([f1(counts) for counts in found["counts"].values()])), 3),
-        **found,
-        "cpu": round(spent.ru_utime + spent.ru_stime - begun.ru_utime - begun.ru_stime, 1),
-        "iterations": crf.n_iter_,
-        "stopped": crf.stop_reason_,
-        "unconverged": [record.unconverged for record in crf.training_log_][-1],
-        "pairs": getattr(crf, "n_pairs_", 0),
-        "objective": crf.objective_value_,
-    }
+        spent = resource.getrusage(resource.RUSAGE_SELF)
+        facts = {
+            "cpu": round(spent.ru_utime + spent.ru_stime - begun.ru_utime - begun.ru_stime, 1),
+            "iterations": crf.n_iter_,
+            "stopped": crf.stop_reason_,
+            "unconverged": [record.unconverged for record in crf.training_log_][-1],
+            "pairs": getattr(crf, "n_pairs_", 0),
+            "objective": crf.objective_value_,
+        }
+        for i, test in enumerate(tests):
+            for decoding in decodings:
+                crf.decoding = decoding
+                found = scores(test, crf.predict(test))
+                yield {"model": name, "decoding": decoding, "part": i, **found, **facts}
 
 
-def split(n: int, fold: int, *, inner: bool) -> tuple[list[int], list[int]]:
-    """Documents to train on and to test on."""
-    test = seminars.folds(n)[fold]
-    train = np.setdiff1d(np.arange(n), test)
-    if inner:
-        order = np.random.default_rng(1).permutation(train)
-        test, train = order[: len(order) // 5], order[len(order) // 5 :]
-    return train.tolist(), test.tolist()
+def inner_lines(corpus: Corpus, names: list[str], turns: list[int], **options: Any) -> Iterator[Any]:
+    """Models of three folds each, scored on the two others; "fold" is the one they were not chosen on."""
+    folds = seminars.folds(len(corpus))
+    for i in turns:
+        train = np.sort(np.concatenate([folds[(i + k) % 5] for k in range(3)])).tolist()
+        others = [(i + 3) % 5, (i + 4) % 5]
+        tests = [corpus[folds[k].tolist()] for k in others]
+        for name in names:
+            for line in trained(name, corpus[train], tests, decodings=DECODINGS, **options):
+                part = line.pop("part")
+                yield {"fold": others[1 - part], "inner": True, "scored": others[part], **line}
 
 
-def report(lines: list[dict[str, Any]]) -> str:
-    """Tables 4.2 and 4.3 for each model, means over folds, and the inner split that chose among them."""
-    out = ["Inner split of fold 0 (mean of four F1):", ""]
-    out += ["| model | mean F1 | inconsistent repeats | CPU s | not converged |", "|---|---|---|---|---|"]
-    for one in sorted((x for x in lines if x["inner"]), key=lambda x: -x["mean"]):
-        repeats, failed = sum(one["repeats"].values()), one["unconverged"] or 0
-        out.append(f"| {one['model']} | {one['mean']:.2f} | {repeats} | {one['cpu']:.0f} | {failed} |")
-    out += ["", "Five folds:", ""]
-    head = [
-        "model",
-        *FIELDS,
-        "overall",
-        "speaker P",
-        "speaker R",
-        *(f"repeats {f}" for f in FIELDS),
-        "CPU s",
-        "folds",
-    ]
-    out += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for kind, (row, repeats) in PAPER.items():
-        cells = [
-            f"the paper's {kind} chain",
-            *map(str, row),
-            *map(str, SPEAKER[kind]),
-            *map(str, repeats),
-            "",
-            "5",
-        ]
-        out.append("| " + " | ".join(cells) + " |")
-    for name in dict.fromkeys(x["model"] for x in lines if not x["inner"]):
-        mine = [x for x in lines if x["model"] == name and not x["inner"]]
-        out.append("| " + " | ".join([name, *_means(mine), str(len(mine))]) + " |")
-    return "\n".join(out)
-
-
-def _means(rows: list[dict[str, Any]]) -> list[str]:
-    by_field = [np.mean([f1(row["counts"][field]) for row in rows]) for field in FIELDS]
-    counts = [row["counts"]["speaker"] for row in rows]
-    precision = np.mean([100 * c[0] / max(1, c[1]) for c in counts])
-    recall = np.mean([100 * c[0] / max(1, c[2]) for c in counts])
-    repeats = [np.mean([row["repeats"][field] for row in rows]) for field in FIELDS]
-    numbers = [*by_field, np.mean(by_field), precision, recall, *repeats]
-    return [*(f"{x:.1f}" for x in numbers), f"{np.mean([row['cpu'] for row in rows]):.0f}"]
+def outer_lines(corpus: Corpus, chosen: dict[int, list[tuple[str, str]]], **options: Any) -> Iterator[Any]:
+    """Models of four folds each, scored on the fifth."""
+    folds = seminars.folds(len(corpus))
+    for fold, pairs in chosen.items():
+        train = np.setdiff1d(np.arange(len(corpus)), folds[fold]).tolist()
+        tests = [corpus[folds[fold].tolist()]]
+        for name, decoding in pairs:
+            for line in trained(name, corpus[train], tests, decodings=[decoding], **options):
+                del line["part"]
+                yield {"fold": fold, "inner": False, **line}
 
 
 def widths(corpus: Corpus) -> str:
@@ -182,33 +151,43 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments.skip_chain", description=__doc__)
     parser.add_argument("folder", nargs="?", default=os.environ.get("FIELDCRAFT_DATA", "../shared/data"))
     parser.add_argument("--folds", type=int, nargs="*", default=[0, 1, 2, 3, 4])
-    parser.add_argument("--inner", action="store_true", help="the inner split of fold 0 instead of the folds")
-    parser.add_argument("--models", nargs="+", default=MODELS)
-    parser.add_argument("--iterations", type=int, default=100, help="of a skip chain, at most")
+    parser.add_argument("--inner", action="store_true", help="what the choice for each fold rests on")
+    parser.add_argument("--chosen", metavar="FILE", help="the folds, with the choices of these lines")
+    parser.add_argument("--models", nargs="+", help="these instead of the grid")
+    parser.add_argument("--iterations", type=int, default=ITERATIONS, help="of a skip chain, at most")
     parser.add_argument("--documents", type=int, help="the first documents alone")
     parser.add_argument("--widths", action="store_true", help="junction trees of all documents, no training")
     parser.add_argument("--report", nargs="+", metavar="FILE", help="tables from lines that were written")
     parser.add_argument("-o", "--output", help="a file to which lines are added")
     given = parser.parse_args()
     if given.report:
-        lines = [json.loads(line) for path in given.report for line in Path(path).read_text().splitlines()]
-        print(report(lines))
+        print(report(read_lines(given.report)))
         return
     data = Path(given.folder)
     corpus = seminars.read(data, given.documents)
     if given.widths:
         print(widths(corpus))
         return
-    corpus, lists = seminars.tagged(corpus, data), seminars.name_lists(data)
-    for fold in [0] if given.inner else given.folds:
-        train, test = split(len(corpus), fold, inner=given.inner)
-        for name in given.models:
-            line = trained(name, corpus[train], corpus[test], lists, given.iterations)
-            text = json.dumps({"fold": fold, "inner": given.inner, **line})
-            print(text, flush=True)
-            if given.output:
-                with Path(given.output).open("a", encoding="utf-8") as file:
-                    file.write(text + "\n")
+    corpus = seminars.tagged(corpus, data)
+    options = {"lists": seminars.name_lists(data), "iterations": given.iterations}
+    if given.inner:
+        lines = inner_lines(corpus, given.models or GRID, given.folds, **options)
+    else:
+        lines = outer_lines(corpus, _to_score(given), **options)
+    for line in lines:
+        text = json.dumps(line)
+        print(text, flush=True)
+        if given.output:
+            with Path(given.output).open("a", encoding="utf-8") as file:
+                file.write(text + "\n")
+
+
+def _to_score(given: Any) -> dict[int, list[tuple[str, str]]]:
+    """Models and decodings by fold: those chosen, or those named, by both decodings."""
+    if given.chosen:
+        chosen = choices(read_lines([given.chosen]))
+        return {fold: list(chosen[fold].values()) for fold in given.folds}
+    return {fold: [(name, how) for name in given.models or [] for how in DECODINGS] for fold in given.folds}
 
 
 if __name__ == "__main__":

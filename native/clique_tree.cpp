@@ -84,27 +84,50 @@ void CliqueTree::add_factors(const Graph& graph, const std::vector<int32_t>& pos
   }
 }
 
-// The last variable runs in an inner loop, the others in an odometer.
+// The last variables run in one inner loop as far as their strides are those of one variable (all 0, or one
+// behind the other), the others in an odometer.
 template <class Run>
 static void each_run(const Clique& clique, const int64_t* stride, const Run& run) {
-  const int n = static_cast<int>(clique.sizes.size());
-  Odometer at(clique.sizes.data(), stride, n - 1);
-  int64_t cell = 0;
-  do run(cell, at.offset()), cell += clique.sizes[n - 1];
+  int n = static_cast<int>(clique.sizes.size()) - 1;
+  const int64_t step = stride[n];
+  int64_t length = clique.sizes[n], cell = 0;
+  for (; n > 0 && stride[n - 1] == step * length; --n) length *= clique.sizes[n - 1];
+  Odometer at(clique.sizes.data(), stride, n);
+  do run(cell, at.offset(), length, step), cell += length;
   while (at.next());
 }
 
 void add_spread(const Clique& clique, const int64_t* stride, const double* small, double* table) {
-  const int64_t length = clique.sizes.back(), step = stride[clique.sizes.size() - 1];
-  each_run(clique, stride, [&](int64_t cell, int64_t offset) {
-    for (int64_t i = 0; i < length; ++i) table[cell + i] += small[offset + i * step];
+  each_run(clique, stride, [&](int64_t cell, int64_t offset, int64_t length, int64_t step) {
+    double* to = table + cell;
+    const double* from = small + offset;
+    if (step == 0) {
+      const double same = *from;
+      for (int64_t i = 0; i < length; ++i) to[i] += same;
+    } else if (step == 1) {
+      for (int64_t i = 0; i < length; ++i) to[i] += from[i];
+    } else {
+      for (int64_t i = 0; i < length; ++i) to[i] += from[i * step];
+    }
   });
 }
 
 void add_folded(const Clique& clique, const int64_t* stride, const double* table, double* small) {
-  const int64_t length = clique.sizes.back(), step = stride[clique.sizes.size() - 1];
-  each_run(clique, stride, [&](int64_t cell, int64_t offset) {
-    for (int64_t i = 0; i < length; ++i) small[offset + i * step] += table[cell + i];
+  each_run(clique, stride, [&](int64_t cell, int64_t offset, int64_t length, int64_t step) {
+    const double* from = table + cell;
+    double* to = small + offset;
+    if (step == 0) {  // in four sums, which do not wait for each other
+      double sums[4] = {};
+      int64_t i = 0;
+      for (; i + 4 <= length; i += 4)
+        for (int k = 0; k < 4; ++k) sums[k] += from[i + k];
+      for (; i < length; ++i) sums[0] += from[i];
+      *to += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    } else if (step == 1) {
+      for (int64_t i = 0; i < length; ++i) to[i] += from[i];
+    } else {
+      for (int64_t i = 0; i < length; ++i) to[i * step] += from[i];
+    }
   });
 }
 

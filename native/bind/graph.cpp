@@ -241,6 +241,22 @@ std::vector<bool> py_fit(const GraphSet& set, const std::string& order, double m
   return {fits.begin(), fits.end()};
 }
 
+nb::object py_shares(const GraphSet& set, int n_jobs) {
+  std::vector<int64_t> at{0};
+  for (const auto& compiled : set.graphs) at.push_back(at.back() + compiled->graph.n_factors());
+  std::vector<double> shares(at.back());
+  watched([&](Watch& watch) {
+    for_each_task(
+        n_jobs, set.size(),
+        [&](size_t g, int) {
+          const auto& mine = set.graphs[g]->forests().share;
+          std::copy(mine.begin(), mine.end(), shares.begin() + at[g]);
+        },
+        &watch);
+  });
+  return give(std::move(shares));
+}
+
 std::vector<bool> py_are_forests(const GraphSet& set) {
   std::vector<bool> out;
   for (const auto& compiled : set.graphs) out.push_back(compiled->graph.is_forest());
@@ -271,6 +287,8 @@ void bind_graph(nb::module_& m) {
         "it is complete.");
   m.def("graphs_fit", &py_fit, "graphs"_a, "order"_a, "memory"_a, "n_jobs"_a,
         "Whether the tables of each graph's junction tree take at most so many bytes.");
+  m.def("graph_shares", &py_shares, "graphs"_a, "n_jobs"_a,
+        "Which part of each graph's spanning forests contains each factor, for all graphs end to end.");
   m.def("graphs_are_forests", &py_are_forests, "graphs"_a, "Whether each graph has no cycle.");
 }
 

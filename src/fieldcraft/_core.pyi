@@ -310,6 +310,11 @@ def graphs_fit(graphs: Graphs, order: str, memory: float, n_jobs: int) -> list[b
     Whether the tables of each graph's junction tree take at most so many bytes.
     """
 
+def graph_shares(graphs: Graphs, n_jobs: int) -> Any:
+    """
+    Which part of each graph's spanning forests contains each factor, for all graphs end to end.
+    """
+
 def graphs_are_forests(graphs: Graphs) -> list[bool]:
     """Whether each graph has no cycle."""
 
@@ -337,8 +342,17 @@ def graph_gibbs(graphs: Graphs, tables: Float64Vector, states: Int32Vector, n: i
 def graph_sweeps(graphs: Graphs, tables: Float64Vector, states: Int32Vector, start: Int32Vector, sweeps: int, seed: int, n_jobs: int) -> Any:
     """States after sweeps of Gibbs sampling that begin at given ones."""
 
-def skip_chain(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, scope: Int32Matrix, rows: Int64Vector, skip: Float64Matrix, max_iterations: int, tolerance: float, damping: float, start: Float64Vector | None = None, level: Int32Vector | None = None, n_jobs: int = 1) -> dict[str, Any]:
+def skip_chain(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, scope: Int32Matrix, rows: Int64Vector, skip: Float64Matrix, max_iterations: int, tolerance: float, damping: float, start: Float64Vector | None = None, level: Int32Vector | None = None, chosen: Uint8Vector | None = None, n_jobs: int = 1) -> dict[str, Any]:
     """Belief propagation on chains with skip edges."""
+
+def skip_reweighted(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, scope: Int32Matrix, rows: Int64Vector, skip: Float64Matrix, step_share: Float64Vector, pair_share: Float64Vector, max_iterations: int, tolerance: float, damping: float, start: Float64Vector | None = None, chosen: Uint8Vector | None = None, n_jobs: int = 1) -> dict[str, Any]:
+    """Tree-reweighted sums on chains with skip edges."""
+
+def skip_contract(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, ends: Int32Vector, rows: Int64Vector, n_jobs: int = 1) -> dict[str, Any]:
+    """Chains shortened to some of their positions."""
+
+def skip_expand(node: Float64Matrix, edge: Float64Matrix, offsets: Int64Vector, ends: Int32Vector, rows: Int64Vector, short_node: Float64Matrix, short_edge: Float64Matrix, n_jobs: int = 1) -> tuple[Any, ...]:
+    """Marginals of chains from those of the shortened ones."""
 
 def factorial_log_partition(node: Float64Matrix, offsets: Int64Vector, card: Int32Vector, edge: Float64Vector, pairs: Int32Matrix, pair: Float64Vector, crosses: Int32Matrix, cross: Float64Vector, steps: Int32Matrix, step: Float64Vector, n_jobs: int) -> Any:
     """log Z of factorial chains [N]."""

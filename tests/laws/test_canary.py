@@ -35,6 +35,7 @@ SEGMENTS = [LAWS + "test_segment_laws.py"]
 GRAPHS = [LAWS + "test_graph_exact.py"]
 LOOPY = [LAWS + "test_graph_approximate.py"]
 CUTS = [LAWS + "test_graph_decoding.py"]
+SKIPS = [LAWS + "test_skip_chains.py"]
 FACTORIAL = [LAWS + "test_factorial_laws.py"]
 CANARIES = {
     "FACTORIAL_FORWARD": FACTORIAL,
@@ -92,7 +93,10 @@ CANARIES = {
     "SEGMENT_SCORE": SEGMENTS,
     "SEGMENT_SAMPLE": SEGMENTS,
     "SEGMENT_PASSES": [TRAINING + "test_segment_passes.py"],
-    "SKIP_CHAIN": [LAWS + "test_skip_chains.py"],
+    "SKIP_CHAIN": SKIPS,
+    "SKIP_CONTRACTION": SKIPS,
+    "SKIP_EXPANSION": SKIPS,
+    "SKIP_REWEIGHTED": SKIPS,
     "SIMILARITY": ["tests/unit/features/test_similarity.py"],
     "MESSAGES": LOOPY,
     "FLOODING": LOOPY,

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fieldcraft.structures import skip_inference
 from fieldcraft.structures.linear_chain import LinearChain
 from fieldcraft.structures.skip_chain import SkipChain
 from fieldcraft.structures.skip_graphs import Pairs, SkipParts
+from fieldcraft.structures.skip_inference import SkipInference
 from fieldcraft.structures.states import StateSpace
 from laws.cases import named, same
 from oracles import graph as oracle
@@ -21,11 +23,18 @@ PAIRS = [[(0, 3), (1, 4)], [], [], [(0, 5), (0, 2), (2, 5)]]
 
 
 def batch(
-    seed: int, *, cut: tuple[int, ...] = (), pairs: Any = PAIRS, shared: bool = False, scale: float = 1.0
+    seed: int,
+    *,
+    cut: tuple[int, ...] = (),
+    pairs: Any = PAIRS,
+    shared: bool = False,
+    scale: float = 1.0,
+    lengths: tuple[int, ...] = LENGTHS,
+    n: int = len(LABELS),
 ) -> SkipParts:
     """Random potentials; steps that lead to the positions ``cut`` score 0."""
-    rng, n = np.random.default_rng(seed), len(LABELS)
-    offsets = np.cumsum([0, *LENGTHS])
+    rng = np.random.default_rng(seed)
+    offsets = np.cumsum([0, *lengths])
     rows = np.cumsum([0, *map(len, pairs)])
     scope = [[u + first, v + first] for one, first in zip(pairs, offsets) for u, v in one]
     edge = rng.normal(size=n * n if shared else (offsets[-1], n * n), scale=scale)
@@ -45,7 +54,7 @@ def structure(method: str = "propagation", **options: Any) -> SkipChain:
 
 def enumerated(parts: SkipParts, i: int) -> oracle.Answers:
     """The answers for one sequence: nodes, steps and pairs are its factors, in this order."""
-    n, (a, b) = len(LABELS), parts.offsets[i : i + 2]
+    n, (a, b) = parts["node"].shape[1], parts.offsets[i : i + 2]
     edge = np.broadcast_to(parts["edge"], (parts.n_positions, n * n))
     factors: list[Any] = [((t,), {(y,): parts["node"][a + t, y] for y in range(n)}) for t in range(b - a)]
     both = [(y, z) for y in range(n) for z in range(n)]
@@ -62,8 +71,8 @@ def compared(parts: SkipParts, found: Any, i: int, rel: float = 1e-9, cut: tuple
     answers, (a, b) = enumerated(parts, i), parts.offsets[i : i + 2]
     same(found.log_partition[i], answers.log_partition, rel=rel)
     tables = [np.array([*table.values()]) for table in answers.factors]
-    length = b - a
-    same(found.marginals["node"][a:b], np.array(tables[:length]).reshape(-1, len(LABELS)), rel=rel, abs=1e-10)
+    length, n = b - a, parts["node"].shape[1]
+    same(found.marginals["node"][a:b], np.array(tables[:length]).reshape(-1, n), rel=rel, abs=1e-10)
     if length > 1:
         steps = [t for t in range(1, length) if a + t not in cut]
         there = np.array(tables[length : 2 * length - 1])[[t - 1 for t in steps]]
@@ -91,6 +100,17 @@ def test_exact_inference_is_enumeration(seed: int) -> None:
     same(structure().score(parts, states), value)
 
 
+@pytest.mark.parametrize(("n", "pairs"), [(2, [(2, 8)]), (2, [(0, 9), (4, 9)]), (4, [(3, 5)]), (6, [(2, 4)])])
+@pytest.mark.parametrize("shared", [True, False])
+def test_positions_between_skip_edges_are_summed_out(n: int, pairs: Any, shared: bool) -> None:
+    """Before, between and behind the ends; by loops of a known number of labels and of any."""
+    length = 10 if n == 2 else 6 if n == 4 else 5
+    parts = batch(20 + n, pairs=[pairs, []], lengths=(length, 3), n=n, shared=shared)
+    found = SkipChain([str(y) for y in range(n)], "full", ("junction_tree", {})).infer(parts)
+    for i in range(2):
+        compared(parts, found, i)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_propagation_is_enumeration_where_nothing_forms_a_cycle(seed: int) -> None:
     """Steps that score 0 join nothing: the pairs and the other steps form a forest."""
@@ -105,7 +125,10 @@ def test_propagation_is_enumeration_where_nothing_forms_a_cycle(seed: int) -> No
 @pytest.mark.parametrize("scale", [0.3, 1.0])
 def test_propagation_has_the_fixed_point_of_the_engine(scale: float) -> None:
     parts = batch(5, scale=scale)
-    found, there = structure().infer(parts), structure()._by_method(parts, parts.pairs, "propagation", TIGHT)
+    found = structure().infer(parts)
+    there = SkipInference(parts.offsets, parts.pairs, 3, "propagation", TIGHT).by_graphs(
+        parts, "propagation", TIGHT, 1
+    )
     assert found.converged
     assert there["converged"].all()
     same(found.log_partition, there["log_partition"])
@@ -129,9 +152,35 @@ def test_auto_is_exact_where_junction_trees_are_narrow() -> None:
     assert abs(loopy.log_partition[3] - exact.log_partition[3]) > 1e-6
 
 
-def test_marginals_are_the_gradient_of_the_estimate() -> None:
+def reweighted(parts: SkipParts) -> Any:
+    """Bounds for every sequence, none of which is narrow enough to be exact."""
+    return structure("auto", memory="1B").infer(parts)
+
+
+def test_bounds_are_those_of_the_engine_and_above_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the short chains, whose spanning forests both use."""
+    monkeypatch.setattr(skip_inference, "REWEIGHTED", {**TIGHT, "max_iterations": 3000})
+    for seed, scale in ((11, 1.0), (12, 0.3), (13, 2.0)):
+        parts = batch(seed, scale=scale)
+        found = reweighted(parts)
+        there = structure("tree_reweighted", tolerance=1e-13, max_iterations=5000).infer(parts)
+        assert found.converged
+        same(found.log_partition, there.log_partition)
+        for name in structure().parts:
+            with named(name):
+                same(found.marginals[name], there.marginals[name], rel=1e-8, abs=1e-10)
+        for i in (0, 3):
+            assert found.log_partition[i] > enumerated(parts, i).log_partition
+        for i in (1, 2):  # without pairs there is nothing to bound
+            if LENGTHS[i]:
+                compared(parts, found, i)
+
+
+@pytest.mark.parametrize("infer", [lambda parts: structure().infer(parts), reweighted])
+def test_marginals_are_the_gradient_of_the_estimate(infer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skip_inference, "REWEIGHTED", {**TIGHT, "max_iterations": 3000})
     parts, step = batch(6), 1e-5
-    found = structure().infer(parts)
+    found = infer(parts)
     rng = np.random.default_rng(0)
     for name in ("node", "edge", "skip"):
         for _ in range(6):
@@ -141,7 +190,7 @@ def test_marginals_are_the_gradient_of_the_estimate() -> None:
                 moved = {k: np.array(v) for k, v in parts.arrays.items()}
                 moved[name][cell] += sign * step
                 other = SkipParts(moved, parts.offsets, parts.pairs)
-                values.append(structure().log_partition(other).sum())
+                values.append(infer(other).log_partition.sum())
             slope = (values[0] - values[1]) / (2 * step)
             same(slope, found.marginals[name][cell], rel=1e-6, abs=1e-8)  # of differences
 
@@ -157,9 +206,10 @@ def test_without_pairs_all_of_it_is_the_linear_chain() -> None:
     assert np.array_equal(structure().argmax(parts)[0], chain.argmax(parts)[0])
 
 
-def test_threads_agree_to_the_last_bit() -> None:
+@pytest.mark.parametrize("options", [{}, {"method": "auto", "memory": "1B"}, {"method": "auto"}])
+def test_threads_agree_to_the_last_bit(options: Any) -> None:
     parts = batch(8)
-    one, four = structure().infer(parts), structure().using(4).infer(parts)
+    one, four = structure(**options).infer(parts), structure(**options).using(4).infer(parts)
     assert np.array_equal(one.log_partition, four.log_partition)
     assert all(np.array_equal(one.marginals[k], four.marginals[k]) for k in one.marginals.arrays)
 

@@ -22,7 +22,8 @@ from fieldcraft.models.training_settings import Known, Settings, Trained
 from fieldcraft.models.voting import Voters
 from fieldcraft.structures.cliques import TYINGS
 from fieldcraft.structures.graphs.methods import DECODINGS, INFERENCES
-from fieldcraft.structures.skip_chain import Method, SkipChain, checked_options
+from fieldcraft.structures.skip_chain import Method, SkipChain
+from fieldcraft.structures.skip_inference import checked_options
 
 T = TypeVar("T")
 

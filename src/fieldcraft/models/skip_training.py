@@ -35,6 +35,7 @@ from fieldcraft.structures.states import StateSpace
 
 Floats = NDArray[np.float64]
 CHAIN_VARIANCE = 10.0  # that of the Gaussian by default
+CHAIN_ITERATIONS = 500  # of the linear chain that training starts from
 SKIP_VARIANCE = 0.1  # of the automatic prior: strong skip edges profit by errors of the estimated log Z
 NO_PAIRS = (
     "no two tokens of a sequence are similar: there are no skip edges, and the model is a linear chain; "
@@ -126,7 +127,7 @@ class SkipTraining(Training):
         return {**super()._provenance(design, encoder), "pairs": self.n_pairs}
 
     def _start(self, encoder: Any, index: FeatureIndex) -> Floats:
-        """The weights of the linear chain, which training itself would only creep towards."""
+        """The weights of the linear chain, trained to its end: training itself would only creep there."""
         weights = super()._start(encoder, index)
         if self._continues() or not self.chain_first or not isinstance(self.objective, Likelihood):
             return weights
@@ -136,10 +137,11 @@ class SkipTraining(Training):
         chain = LinearChain(StateSpace.labels(self.classes)).using(self.n_jobs)
         prior = _of_first(self._penalty(encoder, index), n, len(index))
         loss = {"objective": self.objective, "costs": None, "label_weights": None}
-        options = {**self.optimiser.requests(), **loss, "n_jobs": self.n_jobs}
+        optimiser = _longer(self.optimiser)
+        options = {**optimiser.requests(), **loss, "n_jobs": self.n_jobs}
         problem = build(chain, "gradient", self._chain, prior, **options)
         problem.prepare()
-        run = self.optimiser.start(problem, np.zeros(n))
+        run = optimiser.start(problem, np.zeros(n))
         weights[:n] = self._minimise(run, Control(), None).weights
         return weights
 
@@ -163,6 +165,14 @@ class SkipTraining(Training):
         n = int(index.belongs_to("skip").sum())
         remark = f"{self.n_pairs:,} pairs of similar words (skip edges), {n:,} features of pairs"
         tell(rules.callbacks, "tell", remark)
+
+
+def _longer(optimiser: Any) -> Any:
+    """An optimiser with the iterations that a linear chain may need, which are cheap beside the others."""
+    given = getattr(optimiser, "max_iterations", None)
+    if given is None or given >= CHAIN_ITERATIONS:
+        return optimiser
+    return replace(optimiser, max_iterations=CHAIN_ITERATIONS)
 
 
 def _of_first(prior: Prior, n: int, whole: int) -> Prior:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class ComposedProblem(Penalised):
     others : as for ChainProblem
     """
 
+    block: ClassVar[int] = BLOCK  # positions of a block, for structures with up to 500 numbers a position
+
     def __init__(self, structure: Structure, design: Design, prior: Prior, **options: Any) -> None:
         super().__init__(structure, design, prior, **options)
         self.objective.check(structure)
@@ -66,7 +68,7 @@ class ComposedProblem(Penalised):
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        most = max(1, BLOCK * 500 // max(500, self.structure.n_parts))
+        most = max(1, self.block * 500 // max(500, self.structure.n_parts))
         return [self._block(a, b) for a, b in cuts(self._encoded.offsets, most)]
 
     def _gold_of(self, design: Design) -> NDArray[Any]:

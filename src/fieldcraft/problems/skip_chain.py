@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ class SkipProblem(ComposedProblem):
     fixed : [F] True for weights that stay as they are; None for none
     others : as for ComposedProblem; skip chains know no curvatures
     """
+
+    block: ClassVar[int] = 8000  # documents are long, and what Python does costs by the block
 
     def __init__(
         self,

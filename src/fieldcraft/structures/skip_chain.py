@@ -22,21 +22,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft import _core
-from fieldcraft.counts import whole_number
 from fieldcraft.errors import InputError
 from fieldcraft.potentials import Parts
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.cliques import Clique
 from fieldcraft.structures.graphs.sizes import budget
 from fieldcraft.structures.skip_graphs import Pairs, SkipGraphs, SkipParts, later_positions, steps_to
+from fieldcraft.structures.skip_inference import SkipInference
 from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
 
 Method = tuple[str, Mapping[str, Any]]
-PROPAGATION = {"max_iterations": 100, "tolerance": 1e-6, "damping": 0.0}
-WIDE = ("tree_reweighted", "propagation", "mean_field")  # for sequences whose junction tree is wider
-REWEIGHTED = {"tolerance": 1e-4, "max_iterations": 200}  # its messages converge slowly; any are a bound
-NARROW_SUMS = "4MiB"  # the most that a junction tree may take where sums are exact
 NARROW = "64MiB"  # the same for labels that are proved to be the best
 UNSUMMED = ("gibbs", "importance_sampling")  # inferences without a log Z that training could use
 
@@ -68,14 +63,13 @@ class SkipChain(Structure):
         self.tying, self.inference, self.decoding = tying, inference, decoding
         self.pairs: Pairs | None = None
         self.remembers = False  # whether inference begins with the messages of the last call
-        self._messages: dict[str, Any] = {}
-        self._exact: SkipGraphs | None = None
+        self._inference: SkipInference | None = None  # that of the bound pairs
         self.unconverged = 0  # answers that did not converge, since this was last set to 0
 
     def of(self, pairs: Pairs) -> SkipChain:
         """The same structure for sequences with these skip edges."""
         bound = copy.copy(self)
-        bound.pairs, bound.unconverged, bound._messages, bound._exact = pairs, 0, {}, None
+        bound.pairs, bound.unconverged, bound._inference = pairs, 0, None
         return bound
 
     def bound_to(self, encoded: Any) -> SkipChain:
@@ -84,13 +78,8 @@ class SkipChain(Structure):
     # -- operations ---------------------------------------------------------------------------------
 
     def infer(self, potentials: Any) -> Inference:
-        pairs, (method, options) = self._pairs_of(potentials), self.inference
-        if method == "auto":
-            found = self._automatic(potentials, pairs, options)
-        elif method == "propagation":
-            found = self._propagated(potentials, pairs, options)
-        else:
-            found = self._by_method(potentials, pairs, method, options)
+        pairs, method = self._pairs_of(potentials), self.inference[0]
+        found = self._engine(potentials.offsets, pairs).infer(potentials, self.n_jobs)
         self.unconverged += int((~found["converged"]).sum())
         parts = SkipParts({name: found[name] for name in self.parts}, potentials.offsets, pairs)
         bound = "exact" if not len(pairs.scope) or method in ("junction_tree", "brute_force") else "estimate"
@@ -261,57 +250,16 @@ class SkipChain(Structure):
         n = len(pairs.scope) if name == "skip" else potentials.n_positions
         return np.broadcast_to(potentials[name], (n, potentials[name].shape[-1]))
 
-    def _propagated(self, potentials: Parts, pairs: Pairs, options: Mapping[str, Any]) -> dict[str, Any]:
-        chosen = {**PROPAGATION, **options}
-        found: dict[str, Any] = _core.skip_chain(
-            np.ascontiguousarray(potentials["node"], np.float64),
-            np.ascontiguousarray(np.atleast_2d(potentials["edge"]), np.float64),
-            potentials.offsets,
-            np.ascontiguousarray(pairs.scope),
-            pairs.rows,
-            np.ascontiguousarray(self._rows(potentials, "skip", pairs), np.float64),
-            **chosen,
-            **self._messages,
-            n_jobs=self.n_jobs,
-        )
-        if self.remembers:
-            self._messages = {"start": found["messages"], "level": found["level"]}
-        found["converged"] = found["converged"].astype(bool)
-        lost = np.flatnonzero(found["lost"])
-        if len(lost):  # scores that scaled sums cannot hold: in logarithms, on the graph
-            self._put(found, lost, self._by_graphs(potentials, pairs, "propagation", chosen, lost))
-        return found
-
-    def _automatic(self, potentials: Parts, pairs: Pairs, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Exact numbers where the junction tree is narrow, those of the method ``wide`` elsewhere."""
-        rest = {name: value for name, value in options.items() if name in PROPAGATION}
-        found = self._propagated(potentials, pairs, rest)
-        graphs = self._narrow(potentials, pairs, budget(options.get("memory", NARROW_SUMS)))
-        if len(graphs.chosen):
-            arrays = {name: self._rows(potentials, name, pairs) for name in self.parts}
-            log_z, parts = graphs.exact(arrays, self.n_jobs)
-            for name, rows in parts.items():
-                found[name][graphs.rows[name]] = rows
-            found["log_partition"][graphs.chosen] = log_z
-            for name, value in (("converged", True), ("iterations", 0), ("residual", 0.0)):
-                found[name][graphs.chosen] = value
-        others = np.setdiff1d(np.flatnonzero(np.diff(pairs.rows)), graphs.chosen)
-        wide = options.get("wide", WIDE[0])
-        if len(others) and wide != "propagation":
-            settings = REWEIGHTED if wide == "tree_reweighted" else {}
-            self._put(found, others, self._by_graphs(potentials, pairs, wide, settings, others))
-        return found
-
-    def _narrow(self, potentials: Parts, pairs: Pairs, memory: float) -> SkipGraphs:
-        """The graphs of sequences with narrow junction trees; compiled once where the pairs are bound."""
-        if self._exact is not None and pairs is self.pairs:
-            return self._exact
-        joined = np.flatnonzero(np.diff(pairs.rows))  # propagation is exact on the others
-        graphs = self._graphs(potentials, pairs, joined)
-        made = self._graphs(potentials, pairs, graphs.narrow(memory, self.n_jobs))
-        if pairs is self.pairs:
-            self._exact = made
-        return made
+    def _engine(self, offsets: NDArray[np.int64], pairs: Pairs) -> SkipInference:
+        """Inference with these pairs; what it compiles is kept where they are the bound ones."""
+        method, options = self.inference
+        if pairs is not self.pairs:
+            return SkipInference(offsets, pairs, self.n_states, method, options)
+        if self._inference is None:
+            self._inference = SkipInference(
+                offsets, pairs, self.n_states, method, options, remembers=self.remembers
+            )
+        return self._inference
 
     def _decoded(
         self, potentials: Parts, pairs: Pairs, method: str, options: Mapping[str, Any]
@@ -332,56 +280,5 @@ class SkipChain(Structure):
                 answers.update(zip(mine.tolist(), found))
         return [answers[i] for i in range(potentials.n_sequences)]
 
-    def _by_graphs(
-        self, potentials: Parts, pairs: Pairs, method: str, options: Mapping[str, Any], chosen: Any
-    ) -> dict[str, Any]:
-        """Numbers of some sequences, by inference on their factor graphs; first rows of steps are 0."""
-        graphs = self._graphs(potentials, pairs, chosen)
-        arrays = {name: self._rows(potentials, name, pairs) for name in self.parts}
-        answers, parts = graphs.infer(arrays, method, self.n_jobs, options)
-        found: dict[str, Any] = {"rows": graphs.rows, "parts": parts}
-        for name in ("log_partition", "residual"):
-            found[name] = np.array([float(getattr(one, name)) for one in answers])
-        found["converged"] = np.array([one.converged for one in answers], bool)
-        found["iterations"] = np.array([one.iterations for one in answers], np.int64)
-        return found
-
-    def _put(self, found: dict[str, Any], chosen: Any, others: dict[str, Any]) -> None:
-        """The numbers of some sequences into those of all."""
-        for name in ("log_partition", "converged", "iterations", "residual"):
-            found[name][chosen] = others[name]
-        for name, rows in others["rows"].items():
-            found[name][rows] = others["parts"][name]
-
-    def _by_method(self, potentials: Parts, pairs: Pairs, method: str, options: Any) -> dict[str, Any]:
-        """Numbers of all sequences by a method of graphs/."""
-        n, every = self.n_states, np.arange(potentials.n_sequences)
-        sizes = {"node": (potentials.n_positions, n), "edge": (potentials.n_positions, n * n)}
-        sizes["skip"] = (len(pairs.scope), n * n)
-        found: dict[str, Any] = {name: np.zeros(size) for name, size in sizes.items()}
-        found |= {name: np.zeros(len(every)) for name in ("log_partition", "residual")}
-        found |= {"converged": np.ones(len(every), bool), "iterations": np.zeros(len(every), np.int64)}
-        self._put(found, every, self._by_graphs(potentials, pairs, method, options, every))
-        return found
-
     def _graphs(self, potentials: Parts, pairs: Pairs, chosen: Any) -> SkipGraphs:
         return SkipGraphs(potentials.offsets, pairs.scope, pairs.rows, self.n_states, chosen)
-
-
-def checked_options(options: Mapping[str, Any], *, exact: bool = False) -> dict[str, Any]:
-    """The options of belief propagation along the chain, or an InputError."""
-    from fieldcraft.structures.graphs.propagation import checked
-
-    more = {name: options[name] for name in ("memory", "wide") if exact and name in options}
-    budget(more.get("memory", NARROW_SUMS))  # raises errors
-    if more.get("wide", WIDE[0]) not in WIDE:
-        raise InputError(f"wide={more['wide']!r}; give one of {', '.join(WIDE)}")
-    unknown = [name for name in options if name not in (*PROPAGATION, *more)]
-    if unknown:
-        raise InputError(
-            f"propagation along a chain has no option {unknown[0]!r}; it has {', '.join(PROPAGATION)}"
-        )
-    chosen = {**PROPAGATION, **{name: value for name, value in options.items() if name not in more}}
-    _, most, tolerance, damping = checked("tree", *chosen.values())
-    whole_number(most, "max_iterations", 1)
-    return {"max_iterations": most, "tolerance": tolerance, "damping": damping, **more}

@@ -56,6 +56,8 @@ class SkipGraphs:
         rows: dict[str, list[Rows]] = {"node": [], "edge": [], "skip": []}
         at: dict[str, list[Rows]] = {"node": [], "edge": [], "skip": []}
         graphs, cell = [], 0
+        self._factors: list[dict[str, Rows]] = []  # of each graph: rows of its positions, steps and pairs
+        self._shares: tuple[Floats, Floats] | None = None
         for i in self.chosen:
             a, b = int(offsets[i]), int(offsets[i + 1])
             graph = FactorGraph(np.full(b - a, n))
@@ -65,6 +67,7 @@ class SkipGraphs:
             }
             pairs = np.arange(pair_rows[i], pair_rows[i + 1])
             scopes["skip"] = (pairs, scope[pairs] - a)
+            self._factors.append({name: mine for name, (mine, _) in scopes.items()})
             for name, (mine, variables) in scopes.items():
                 if len(mine):
                     width = n ** variables.shape[1]
@@ -82,6 +85,19 @@ class SkipGraphs:
         """The sequences whose junction tree takes at most so many bytes."""
         fits = np.array(junction_tree.fits(self._batch, memory, n_jobs), bool)
         return self.chosen[fits] if len(fits) else self.chosen
+
+    def shares(self, n_positions: int, n_pairs: int, n_jobs: int) -> tuple[Floats, Floats]:
+        """By position and by pair: which part of the spanning forests has the step to it, or it; else 1."""
+        if self._shares is None:
+            steps, pairs, at = np.ones(n_positions), np.ones(n_pairs), 0
+            found = _core.graph_shares(self._batch.handle, n_jobs)
+            for graph, mine in zip(self._batch.graphs, self._factors):
+                at += len(graph.cardinalities)
+                for name, shares in (("edge", steps), ("skip", pairs)):
+                    shares[mine[name]] = found[at : at + len(mine[name])]
+                    at += len(mine[name])
+            self._shares = steps, pairs
+        return self._shares
 
     def batch(self, arrays: Mapping[str, Floats]) -> GraphBatch:
         """The graphs with these potentials, a row for each position, step and pair of the whole batch."""

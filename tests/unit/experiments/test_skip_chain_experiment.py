@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import pytest
 from experiments import seminars, skip_chain
+from experiments.skip_chain_report import SKIP, choices, criterion, report
 
 from fieldcraft.corpus import Corpus
 
@@ -35,13 +37,47 @@ def test_messages_are_read_as_the_page_of_the_data_says(tmp_path: Path) -> None:
     ]
 
 
-def test_folds_are_a_permutation_and_the_inner_split_stays_in_the_training_part() -> None:
-    folds = seminars.folds(484)
-    assert sorted(np.concatenate(folds).tolist()) == list(range(484))
-    train, test = skip_chain.split(484, 0, inner=False)
-    assert (len(train), len(test)) == (387, 97)
-    inner_train, inner_test = skip_chain.split(484, 0, inner=True)
-    assert sorted([*inner_train, *inner_test]) == train
+def test_choices_for_a_fold_see_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    folds = [set(part.tolist()) for part in seminars.folds(484)]
+    assert sorted(i for part in folds for i in part) == list(range(484))
+    corpus = Corpus.from_columns({"word": [[str(i)] for i in range(484)]}, [["O"]] * 484)
+    seen: list[tuple[set[int], list[set[int]]]] = []
+
+    def documents(part: Any) -> set[int]:
+        return {int(row[0]) for row in part.column("word")}
+
+    def trained(name: str, train: Any, tests: list[Any], **options: Any) -> Any:
+        del options
+        seen.append((documents(train), [documents(test) for test in tests]))
+        return ({"model": name, "part": i} for i in range(len(tests)))
+
+    monkeypatch.setattr(skip_chain, "trained", trained)
+    lines = list(skip_chain.inner_lines(corpus, ["linear:1"], [0, 1, 2, 3, 4]))
+    assert sorted(line["fold"] for line in lines) == sorted([*range(5)] * 2)
+    for i, line in enumerate(lines):
+        train, tests = seen[i // 2]
+        assert tests[i % 2] == folds[line["scored"]]
+        assert not (train | tests[i % 2]) & folds[line["fold"]]
+        assert not train & tests[i % 2]
+    seen.clear()
+    list(skip_chain.outer_lines(corpus, {2: [("linear:1", "viterbi")]}))
+    ((train, (test,)),) = seen
+    assert (test, train) == (folds[2], set(range(484)) - folds[2])
+
+
+def line_of(model: str, speaker: list[int], repeats: int, **more: Any) -> dict[str, Any]:
+    """A line of a training with these counts of the speaker; all else is right."""
+    counts = {field: [1, 1, 1] for field in ("stime", "etime", "location")}
+    facts = {"fold": 0, "inner": True, "decoding": "viterbi", "cpu": 2.0, "unconverged": None}
+    missed = {"stime": 0, "etime": 0, "location": 0, "speaker": repeats}
+    return {"model": model, "counts": {**counts, "speaker": speaker}, "repeats": missed, **facts, **more}
+
+
+def test_linear_chains_are_chosen_by_pooled_counts() -> None:
+    lines = [line_of("linear:1", [50, 100, 100], 10), line_of("linear:10", [60, 100, 100], 12)]
+    lines += [line_of("linear:1", [90, 100, 100], 10, scored=1), line_of("skip:10:1:full", [99, 100, 100], 0)]
+    assert choices(lines) == {0: {"linear": ("linear:1", "viterbi"), "skip": SKIP}}
+    assert criterion(lines[:3:2]) == pytest.approx((70 + (300 + 70) / 4) / 2)
 
 
 def test_scores_and_tables() -> None:
@@ -55,9 +91,7 @@ def test_scores_and_tables() -> None:
         "speaker": [1, 1, 2],
     }
     assert found["repeats"]["speaker"] == 1
-    line = {"fold": 0, "model": "linear:10", "mean": 1.0, "cpu": 2.0, "unconverged": None, **found}
-    text = skip_chain.report([{**line, "inner": True}, {**line, "inner": False}])
-    assert "| linear:10 | 1.00 | 1 | 2 | 0 |" in text
-    assert (
-        "| linear:10 | 0.0 | 0.0 | 0.0 | 66.7 | 16.7 | 100.0 | 50.0 | 0.0 | 0.0 | 0.0 | 1.0 | 2 | 1 |" in text
-    )
+    lines = [line_of("linear:10", [60, 100, 100], 12), line_of("skip:10:1:full", [1, 2, 2], 0)]
+    text = report([*lines, {**lines[0], **found, "inner": False}])
+    assert "| linear:10, viterbi | 75.00 * |" in text
+    assert "| linear chain | 0.00 | 0.00 | 0.00 | 66.67 | 16.67 | 100.00 | 50.00 | 0.00 " in text

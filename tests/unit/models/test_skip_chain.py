@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,19 @@ def test_two_stages_keep_the_weights_of_the_chain() -> None:
     assert joint.objective_value_ < model.objective_value_ < chain.objective_value_
     with pytest.raises(InputError, match="two_stage=True trains the chain by its likelihood first"):
         fc.SkipChainCRF(TEMPLATES, objective="pseudo_likelihood", two_stage=True).fit(X, y)
+
+
+def test_a_short_training_starts_from_the_end_of_the_chain() -> None:
+    """Two stages without a step of the second: the chain's weights are those of a long training."""
+    X, y = documents()
+    chain = fc.ChainCRF(TEMPLATES, optimiser=TIGHT).fit(X, y)
+    short = replace(TIGHT, max_iterations=1)
+    options: dict[str, Any] = {"optimiser": short, "two_stage": True, "prior": fc.Gaussian(10.0)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the iteration limit
+        skip = fc.SkipChainCRF(TEMPLATES, **options).fit(X, y)
+    same(skip.weights_[~skip.features_.belongs_to("skip")], chain.weights_, rel=1e-6, abs=1e-7)
+    assert chain.n_iter_ > 5
 
 
 def test_own_templates_of_pairs_and_tyings() -> None:

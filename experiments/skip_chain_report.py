@@ -1,0 +1,105 @@
+"""Choices and tables of the skip-chain experiment, from the lines that its trainings write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.seminars import FIELDS
+
+PAPER = {  # tables 4.2 and 4.3: F1 by field and their mean, inconsistently mislabelled tokens
+    "linear": ([97.5, 97.5, 88.3, 77.3, 90.2], [12.6, 3.2, 6.4, 30.2]),
+    "skip": ([96.7, 97.2, 88.1, 80.4, 90.6], [17.0, 5.2, 0.6, 4.8]),
+}
+SPEAKER = {"linear": (86.5, 70.0), "skip": (85.1, 76.8)}  # precision and recall in the paper's text
+Choice = tuple[str, str]  # model and decoding
+Line = dict[str, Any]
+SKIP: Choice = ("skip:10:0.1:full", "viterbi")  # the defaults of SkipChainCRF
+
+
+def read_lines(paths: Iterable[str]) -> list[Line]:
+    """Lines of JSON from files."""
+    return [json.loads(line) for path in paths for line in Path(path).read_text().splitlines()]
+
+
+def f1(counts: Any) -> float:
+    """In per cent, from tokens right, predicted and gold."""
+    return 200.0 * counts[0] / max(1, counts[1] + counts[2])
+
+
+def criterion(lines: list[Line]) -> float:
+    """Mean of the speaker's F1 and of the mean F1 of the fields, of the counts of all lines."""
+    found = {field: f1(np.sum([line["counts"][field] for line in lines], axis=0)) for field in FIELDS}
+    return (found["speaker"] + float(np.mean([*found.values()]))) / 2
+
+
+def candidates(lines: list[Line], fold: int) -> dict[Choice, list[Line]]:
+    """The inner lines that a choice for this fold rests on."""
+    out: dict[Choice, list[Line]] = {}
+    for line in lines:
+        if line["inner"] and line["fold"] == fold:
+            out.setdefault((line["model"], line["decoding"]), []).append(line)
+    return out
+
+
+def choices(lines: list[Line]) -> dict[int, dict[str, Choice]]:
+    """For each fold the linear chain with the largest criterion, and the skip chain, always the same."""
+    out = {}
+    for fold in sorted({line["fold"] for line in lines if line["inner"]}):
+        rows = candidates(lines, fold)
+        linear = [choice for choice in rows if choice[0].startswith("linear")]
+        out[fold] = {"linear": max(linear, key=lambda choice: criterion(rows[choice])), "skip": SKIP}
+    return out
+
+
+def report(lines: list[Line]) -> str:
+    """The choice of each fold, and tables 4.2 and 4.3: means over the folds."""
+    out = [*_inner_table(lines), ""]
+    head = ["model", *FIELDS, "overall", "speaker P", "speaker R"]
+    head += [*(f"repeats {f}" for f in FIELDS), "CPU s", "not converged", "folds"]
+    out += ["Five folds:", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for kind, (row, missed) in PAPER.items():
+        cells = [f"the paper's {kind} chain", *row, *SPEAKER[kind], *missed, "", "", "5"]
+        out.append("| " + " | ".join(map(str, cells)) + " |")
+    outer = [line for line in lines if not line["inner"]]
+    chosen = choices(lines)
+    for kind in ("linear", "skip"):
+        mine = [x for x in outer if (x["model"], x.get("decoding")) == chosen.get(x["fold"], {}).get(kind)]
+        if mine:
+            out.append("| " + " | ".join([f"{kind} chain", *_means(mine), str(len(mine))]) + " |")
+    for name in dict.fromkeys((x["model"], x.get("decoding", "viterbi")) for x in outer):
+        mine = [x for x in outer if (x["model"], x.get("decoding", "viterbi")) == name]
+        out.append("| " + " | ".join([", ".join(name), *_means(mine), str(len(mine))]) + " |")
+    return "\n".join(out)
+
+
+def _inner_table(lines: list[Line]) -> list[str]:
+    chosen = choices(lines)
+    if not chosen:
+        return []
+    out = ["Choice for each fold (mean of the speaker's F1 and of the mean F1; * chosen):", ""]
+    out += ["| model | " + " | ".join(f"fold {f}" for f in chosen) + " |", "|---|" + "---|" * len(chosen)]
+    names = dict.fromkeys((x["model"], x["decoding"]) for x in lines if x["inner"])
+    for name in names:
+        cells = []
+        for fold, best in chosen.items():
+            mine = candidates(lines, fold).get(name, [])
+            star = " *" if name == best["linear"] else ""
+            cells.append(f"{criterion(mine):.2f}{star}" if mine else "")
+        out.append(f"| {', '.join(name)} | " + " | ".join(cells) + " |")
+    return out
+
+
+def _means(rows: list[Line]) -> list[str]:
+    by_field = [np.mean([f1(row["counts"][field]) for row in rows]) for field in FIELDS]
+    counts = [row["counts"]["speaker"] for row in rows]
+    precision = np.mean([100 * c[0] / max(1, c[1]) for c in counts])
+    recall = np.mean([100 * c[0] / max(1, c[2]) for c in counts])
+    missed = [np.mean([row["repeats"][field] for row in rows]) for field in FIELDS]
+    numbers = [*by_field, np.mean(by_field), precision, recall, *missed]
+    failed = np.mean([row["unconverged"] or 0 for row in rows])
+    return [*(f"{x:.2f}" for x in numbers), f"{np.mean([row['cpu'] for row in rows]):.0f}", f"{failed:.1f}"]
