@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "large_memory.hpp"
+#include "raw_vector.hpp"
 
 namespace fieldcraft {
 
@@ -62,6 +62,10 @@ class Array {
     own().resize(n, value);
     refresh();
   }
+  void resize(size_t n) {  // new elements have no value yet
+    own().resize(n);
+    refresh();
+  }
   void reserve(size_t n) {
     own().reserve(n);
     refresh();
@@ -74,7 +78,7 @@ class Array {
   }
 
  private:
-  std::vector<T, LargeAllocator<T>>& own() {
+  RawVector<T>& own() {
     if (keeper_) {
       own_.assign(data_, data_ + size_);
       keeper_.reset();
@@ -90,7 +94,7 @@ class Array {
 
   const T* data_ = nullptr;
   size_t size_ = 0;
-  std::vector<T, LargeAllocator<T>> own_;
+  RawVector<T> own_;
   std::shared_ptr<const void> keeper_;  // null: the elements are in own_
 };
 

@@ -10,6 +10,15 @@ namespace {
 
 constexpr int64_t kAhead = 16;  // attributes between a prefetch and its use
 
+// n zeros in those of the vectors that are in use.
+template <class... Vectors>
+void zero_after(int64_t at, int64_t n, Vectors&... vectors) {
+  const auto zero = [&](auto& vector) {
+    if (!vector.empty()) std::fill_n(vector.begin() + at, n, 0);
+  };
+  (zero(vectors), ...);
+}
+
 }  // namespace
 
 void BlockEncoder::encode(Block& block) {
@@ -20,6 +29,7 @@ void BlockEncoder::encode(Block& block) {
   fill_lists(block);
   shorten_lengths(block);
   for (const Touched& c : touched_) n_[c.column] = 0;
+  n_.back() = 1;
 }
 
 // The block's occurrences, how often each column occurs, and how many of each class a token has.
@@ -32,7 +42,10 @@ void BlockEncoder::count(const Block& block) {
     most += static_cast<size_t>(first[s.T] - first[0]);
   }
   places_.resize(most), values_.resize(valued_ ? most : 0);
-  touched_.clear(), begin_.assign(1, 0);
+  const EdgeEntries& edges = field_.edges();
+  const uint32_t none = field_.n_columns();
+  touched_.resize(std::min<size_t>(edges.empty() ? most : 2 * most, none) + 1), n_touched_ = 0;
+  begin_.assign(1, 0);
   size_t n = 0;
   each_token(block, [&](int64_t token, int64_t t) {
     uint32_t* counts = &counts_[t * (C + 1)];
@@ -40,21 +53,37 @@ void BlockEncoder::count(const Block& block) {
     for (int64_t i = tokens_.token_ptr[token]; i < end; ++i) {
       if (i + kAhead < n_occurrences_) field_.prefetch(tokens_.attributes[i + kAhead]);
       const Place place = field_.place(tokens_.attributes[i]);
-      if (place.column == FieldLayout::kNoColumn) continue;
       if (valued_) values_[n] = tokens_.values[i];
-      places_[n++] = place;
-      touch(place.column, place.kind);
+      places_[n] = place;
+      n += place.column != FieldLayout::kNoColumn;
+      touch(std::min(place.column, none), place.kind);
       counts[place.kind] += field_.n_of(place);
     }
     begin_.push_back(n);
   });
-  const EdgeEntries& edges = field_.edges();
-  if (edges.empty()) return;
-  each_token(block, [&](int64_t token, int64_t) {
-    for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i)
-      if (const int32_t e = edges.features.id[tokens_.attributes[i]]; e >= 0)
-        touch(field_.first_edge() + e, C + 1);
-  });
+  if (!edges.empty())
+    each_token(block, [&](int64_t token, int64_t) {
+      for (int64_t i = tokens_.token_ptr[token]; i < tokens_.token_ptr[token + 1]; ++i)
+        if (const int32_t e = edges.features.id[tokens_.attributes[i]]; e >= 0)
+          touch(field_.first_edge() + e, C + 1);
+    });
+  touched_.resize(n_touched_);
+}
+
+// By counts, and within one count in the order of the tokens: a byte after the other, of those that differ.
+void BlockEncoder::sort_keys() {
+  constexpr size_t kBytes = 256;
+  uint64_t differ = 0;
+  for (const Key& key : keys_) differ |= key.counts ^ keys_[0].counts;
+  sorted_keys_.resize(keys_.size());
+  for (int shift = 0; shift < 64; shift += 8) {
+    if ((differ >> shift) % kBytes == 0) continue;
+    uint32_t next[kBytes + 1] = {};
+    for (const Key& key : keys_) ++next[(key.counts >> shift) % kBytes + 1];
+    std::partial_sum(next, next + kBytes, next);
+    for (const Key& key : keys_) sorted_keys_[next[(key.counts >> shift) % kBytes]++] = key;
+    keys_.swap(sorted_keys_);
+  }
 }
 
 // Tokens with as many rows of each class follow one another.
@@ -68,12 +97,12 @@ void BlockEncoder::sort_tokens(Block& block) {
       key = key << bits | std::min<uint64_t>(counts_[t * (C + 1) + c], (1u << bits) - 1);
     keys_[t] = {key, static_cast<uint32_t>(t)};
   }
-  std::sort(keys_.begin(), keys_.end());
+  sort_keys();
   block.order.resize(block.n_tokens);
   const uint32_t* last = nullptr;  // counts of the run
   uint32_t n = 0;
   for (int64_t k = 0; k < block.n_tokens; ++k, ++n) {
-    const uint32_t t = block.order[k] = keys_[k].second;
+    const uint32_t t = block.order[k] = keys_[k].t;
     const uint32_t* counts = &counts_[static_cast<size_t>(t) * (C + 1)];
     if (n > 0 && !std::equal(counts, counts + C + 1, last)) add_run(block, n, last, C + 1), n = 0;
     last = counts;
@@ -106,10 +135,14 @@ void BlockEncoder::fill_scores(Block& block) {
   block.rows_at.assign(C, 0);
   int64_t at = 0;
   for (int c = 0; c < C; ++c) block.rows_at[c] = at, at += total[c] + kRowsAhead;
-  wide_rows_ ? block.wide_rows.assign(at, 0) : block.rows.assign(at, 0);
   const int64_t words = wide_ ? 2 : 1;
-  block.scalars.assign((total[C] + kRowsAhead) * words, 0);
-  if (valued_) block.row_values.assign(at, 0.0), block.scalar_values.assign(total[C] + kRowsAhead, 0.0);
+  wide_rows_ ? block.wide_rows.resize(at) : block.rows.resize(at);
+  block.scalars.resize((total[C] + kRowsAhead) * words);
+  if (valued_) block.row_values.resize(at), block.scalar_values.resize(total[C] + kRowsAhead);
+  for (int c = 0; c < C; ++c)  // what is read ahead of the last row
+    zero_after(block.rows_at[c] + total[c], kRowsAhead, block.rows, block.wide_rows, block.row_values);
+  zero_after(total[C] * words, kRowsAhead * words, block.scalars);
+  zero_after(total[C], kRowsAhead, block.scalar_values);
   std::vector<int64_t> next = block.rows_at;
   int64_t next_scalar = 0;
   for (const uint32_t t : block.order) {
@@ -171,6 +204,11 @@ void BlockEncoder::sort_columns(Block& block) {
   block.columns.resize(sorted_.size()), block.length.resize(sorted_.size());
   uint32_t at = 0;
   for (size_t k = 0; k < sorted_.size(); ++k) {
+    if (k + static_cast<size_t>(kAhead) < sorted_.size()) {
+      const uint32_t soon = sorted_[k + static_cast<size_t>(kAhead)].column;
+      __builtin_prefetch(&n_[soon], 1);
+      if (soon >= field_.first_of(C)) __builtin_prefetch(field_.all_at() + soon);
+    }
     if (k == block.n_nodes) at = 0;  // edges have a list of their own
     const uint32_t c = block.columns[k] = sorted_[k].column;
     block.length[k] = sorted_[k].n;
@@ -235,7 +273,7 @@ void BlockEncoder::shorten_lengths(Block& block) {
     }
   }
   block.lengths.shrink_to_fit();
-  block.length = std::vector<uint32_t>(next, block.length.end());
+  block.length = RawVector<uint32_t>(next, block.length.end());
 }
 
 }  // namespace fieldcraft

@@ -21,7 +21,9 @@ class BlockEncoder {
         wide_rows_(wide_rows),
         n_classes_(static_cast<uint32_t>(field.n_classes())),
         n_occurrences_(tokens.token_ptr[tokens.offsets[tokens.n_sequences]]),
-        n_(field.n_columns(), 0) {}
+        n_(field.n_columns() + size_t{1}, 0) {
+    n_.back() = 1;
+  }
 
   // A block with its sequences and the number of its tokens.
   void encode(Block& block);
@@ -36,9 +38,14 @@ class BlockEncoder {
   struct Touched {
     uint32_t column, kind, n;
   };
+  struct Key {  // of a token
+    uint64_t counts;
+    uint32_t t;
+  };
 
   void count(const Block& block);
   void sort_tokens(Block& block);
+  void sort_keys();
   static void add_run(Block& block, uint32_t n, const uint32_t* counts, int n_counts);
   void fill_scores(Block& block);
   void add_scalars(Block& block, int64_t& at);
@@ -60,8 +67,10 @@ class BlockEncoder {
   }
   uint32_t n_scalars(uint32_t column) const { return field_.at(column + 1) - field_.at(column); }
   bool is_row(const Place& place) const { return place.kind < n_classes_; }
+  // Without a branch, which nobody could predict: that a column is new in the block, or that there is none.
   void touch(uint32_t column, uint32_t kind) {
-    if (n_[column]++ == 0) touched_.push_back({column, kind, 0});
+    touched_[n_touched_] = {column, kind, 0};
+    n_touched_ += n_[column]++ == 0;
   }
 
   const FieldLayout& field_;
@@ -69,13 +78,16 @@ class BlockEncoder {
   const bool valued_, wide_, wide_rows_;
   const uint32_t n_classes_;
   const int64_t n_occurrences_;
-  std::vector<uint32_t> n_;  // [columns] occurrences in the block, then places in its lists
-  std::vector<Touched> touched_, sorted_;
+  // [columns + 1] occurrences in the block, then places in its lists; the last one, for attributes without a
+  // column, is never 0.
+  std::vector<uint32_t> n_;
+  RawVector<Touched> touched_, sorted_;
+  size_t n_touched_ = 0;
   std::vector<uint32_t> counts_;  // [tokens, classes and scalars]
   RawVector<Place> places_;       // of the block's occurrences,
   RawVector<double> values_;      // and their values; empty if all are 1
   std::vector<size_t> begin_;     // [tokens + 1] in them
-  std::vector<std::pair<uint64_t, uint32_t>> keys_;
+  RawVector<Key> keys_, sorted_keys_;
   std::vector<Scalar> token_scalars_;
 };
 

@@ -182,12 +182,13 @@ void BlockLayout::place_group(uint32_t group, const std::vector<uint16_t>& group
   }
   for (Block& block : blocks_) {
     if (block.group != group) continue;
-    block.to.resize(block.columns.size() + kColumnsAhead, 0);
+    block.to.resize(block.columns.size() + kColumnsAhead);
+    std::fill_n(block.to.end() - kColumnsAhead, kColumnsAhead, 0);
     for (size_t j = 0; j < block.columns.size(); ++j) {
       uint32_t& to = place[block.columns[j]];
       block.to[j] = to, to |= kAddTo;
     }
-    std::vector<uint32_t>().swap(block.columns);
+    RawVector<uint32_t>().swap(block.columns);
   }
 }
 

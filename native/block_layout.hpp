@@ -33,21 +33,21 @@ struct Block {
   std::vector<BlockSequence> sequences;  // longest first
   int64_t n_tokens = 0, n_entries = 0;
 
-  std::vector<uint32_t> order, scalars;  // BlockScores
+  RawVector<uint32_t> order, scalars;  // BlockScores
   std::vector<uint8_t> runs;
-  std::vector<uint16_t> rows;       // of the classes one after the other
-  std::vector<uint32_t> wide_rows;  // the same where a class has more than 65,536 rows
-  std::vector<int64_t> rows_at;     // [classes]
-  std::vector<double> row_values, scalar_values;
+  RawVector<uint16_t> rows;       // of the classes one after the other
+  RawVector<uint32_t> wide_rows;  // the same where a class has more than 65,536 rows
+  std::vector<int64_t> rows_at;   // [classes]
+  RawVector<double> row_values, scalar_values;
 
-  std::vector<uint32_t> columns;      // their numbers in the field; classes, scalars, edges
-  std::vector<uint32_t> to, lengths;  // BlockColumns, of the kinds one after the other
-  std::vector<uint32_t> length;       // of the edges
+  RawVector<uint32_t> columns;      // their numbers in the field; classes, scalars, edges
+  RawVector<uint32_t> to, lengths;  // BlockColumns, of the kinds one after the other
+  RawVector<uint32_t> length;       // of the edges
   KindBegin begin[kMostClasses + 2] = {};
   uint32_t n_nodes = 0, n_edges = 0;  // columns
-  std::vector<uint16_t> n_labels, labels, list;
-  std::vector<uint32_t> wide_list;
-  std::vector<double> list_values;
+  RawVector<uint16_t> n_labels, labels, list;
+  RawVector<uint32_t> wide_list;
+  RawVector<double> list_values;
   std::vector<uint32_t> n_pairs, entry_list;  // of the edges; where the entries of an occurrence begin
 
   bool wide_tokens() const { return n_tokens > 65536; }  // do their numbers need more than 16 bits

@@ -11,8 +11,9 @@ namespace fieldcraft {
 namespace {
 
 constexpr int64_t kPieceFeatures = 4096;
-constexpr int kScalarShare = 8;  // scalars instead of a row, if they are at most this part of it
-constexpr int64_t kAhead = 24;   // features between a prefetch and its use
+constexpr int kScalarShare = 8;      // scalars instead of a row, if they are at most this part of it
+constexpr int64_t kAhead = 24;       // features between a prefetch and its use
+constexpr size_t kGroupsAhead = 24;  // groups likewise
 // Widths of the classes, in units, where there are too many for each to have its own.
 constexpr int kFewWidths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 512, 2048, 8192};
 
@@ -52,6 +53,17 @@ struct FieldLayout::Groups {
   }
   size_t size() const { return first.size(); }
   bool is_group(size_t a) const { return first[a] == static_cast<int32_t>(a); }
+  // What place() reads of a group, first where that is.
+  void prefetch_places(uint32_t group) const {
+    __builtin_prefetch(&features.ptr[group]);
+    __builtin_prefetch(&next[group]);
+  }
+  void prefetch_features(uint32_t group, const FeatureColumns& f) const {
+    const size_t at = static_cast<size_t>(features.ptr[group]);
+    if (at >= features.ids.size()) return;
+    __builtin_prefetch(&features.ids[at]);
+    __builtin_prefetch(&f.label[features.ids[at]]);
+  }
   uint32_t first_feature(uint32_t group) const {
     int32_t a = static_cast<int32_t>(group);
     while (features.ptr[a] == features.ptr[a + 1]) a = next[a];
@@ -239,8 +251,14 @@ void FieldLayout::place_nodes(const FeatureColumns& f, const Groups& groups, int
   std::vector<Scratch> scratch(n_lanes(n_threads, order.size()));
   for_pieces(n_threads, order.size(), [&](size_t begin, size_t end, int thread) {
     scratch[thread].slot_of.resize(S_);
-    for (size_t column = begin; column < end; ++column)
+    for (size_t column = begin; column < end; ++column) {
+      if (column + kGroupsAhead < end) {
+        groups.prefetch_places(order[column + kGroupsAhead]);
+        __builtin_prefetch(&places_[order[column + kGroupsAhead]], 1);
+        groups.prefetch_features(order[column + kGroupsAhead / 2], f);
+      }
       place(static_cast<uint32_t>(column), order[column], f, groups, scratch[thread]);
+    }
   });
 }
 
@@ -274,7 +292,7 @@ void FieldLayout::cut_pieces() {
   for (size_t p = 0; p < n_pieces(); ++p)
     for (size_t k = pieces_[p].feature; k < std::min<size_t>(pieces_[p + 1].feature, from_piece_.size()); ++k)
       from_piece_[k] = static_cast<uint16_t>(slot_[k] - at_[pieces_[p].column]);
-  std::vector<int64_t>().swap(features_end_);
+  RawVector<int64_t>().swap(features_end_);
   slot_of_.assign(static_cast<size_t>(n_features_), kNone);
   for (size_t k = 0; k < feature_.size(); ++k) slot_of_[feature_[k]] = slot_[k];
   RawVector<uint32_t>().swap(slot_);

@@ -75,7 +75,7 @@ class FieldLayout {
   }
   const Place& place(int32_t attribute) const { return places_[attribute]; }
   void prefetch(int32_t attribute) const { __builtin_prefetch(&places_[attribute]); }
-  void forget() { RawVector<Place>().swap(places_), std::vector<uint16_t>().swap(labels_); }
+  void forget() { RawVector<Place>().swap(places_), RawVector<uint16_t>().swap(labels_); }
 
   // Pieces of columns, for threads: their weights are put into the field, and their sums added up.
   size_t n_pieces() const { return pieces_.size() - 1; }
@@ -124,14 +124,14 @@ class FieldLayout {
   int n_classes_ = 0;
   int widths_[kMostClasses] = {};
   uint32_t first_[kMostClasses + 3] = {};  // column of each class, of the scalars, of the edges; the end
-  std::vector<uint32_t> at_;               // [columns + 1]
-  std::vector<uint16_t> labels_;           // [scalars]
+  RawVector<uint32_t> at_;                 // [columns + 1]
+  RawVector<uint16_t> labels_;             // [scalars]
   RawVector<Place> places_;                // [A]
   RawVector<uint32_t> feature_;            // by column
   RawVector<uint32_t> slot_;               // the same, while it is built
   RawVector<uint16_t> from_piece_;         // its slot less the first one of the piece; of nodes alone
-  std::vector<uint32_t> slot_of_;      // [F] the same by feature; kNone for pairs, and where no token has it
-  std::vector<int64_t> features_end_;  // [columns + 1] while it is built
+  std::vector<uint32_t> slot_of_;    // [F] the same by feature; kNone for pairs, and where no token has it
+  RawVector<int64_t> features_end_;  // [columns + 1] while it is built
   std::vector<Piece> pieces_;
   std::vector<uint32_t> pair_feature_;  // [S * S]
   std::vector<uint32_t> absent_;        // features that no token has

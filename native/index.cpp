@@ -165,13 +165,18 @@ FeatureCounts count_features(const EncodedTokens& tokens, const AttributeTokens&
   constexpr int64_t kFew = 1 << 16;  // occurrences: counted before threads have started
   constexpr int kRanges = 64;
   const Codes codes(tokens, columns, on_edge, gold, S);
-  const std::vector<int64_t> bounds = columns.ranges(columns.ptr.back() < kFew ? 1 : kRanges);
-  std::vector<Builder> builders(bounds.size() - 1, Builder(S, rules.min_count));
-  if (rules.edge_bias) add_pairs(tokens, gold, S, rules.all_transitions, builders[0]);
+  const bool few = columns.ptr.back() < kFew;
+  if (few) n_threads = 1;
+  const std::vector<int64_t> bounds = columns.ranges(few ? 1 : kRanges);
+  std::vector<Builder> builders(bounds.size(), Builder(S, rules.min_count));  // the first has the pairs
   std::vector<Tally> tallies(std::min(static_cast<size_t>(std::max(n_threads, 1)), builders.size()));
   for_each_task(n_threads, builders.size(), [&](size_t r, int thread) {
+    if (r == 0) {
+      if (rules.edge_bias) add_pairs(tokens, gold, S, rules.all_transitions, builders[r]);
+      return;
+    }
     Tally& tally = tallies[static_cast<size_t>(thread)];
-    for (int64_t a = bounds[r]; a < bounds[r + 1]; ++a) {
+    for (int64_t a = bounds[r - 1]; a < bounds[r]; ++a) {
       const int64_t family = codes.of(a, tally.codes);
       builders[r].add_family(static_cast<int32_t>(a), codes.is_edge(a), tally.codes, family, rules.all_states,
                              tally);

@@ -21,57 +21,10 @@
 #include <vector>
 
 #include "array.hpp"
+#include "hashing.hpp"
+#include "short_name.hpp"
 
 namespace fieldcraft {
-
-template <class Word>
-inline uint64_t load_word(const char* p) {
-  Word v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-// Up to 8 bytes as one number, without a loop: the two halves may overlap, and the length distinguishes the
-// cases.
-inline uint64_t load_tail(const char* p, size_t n) {
-  if (n >= 4) return load_word<uint32_t>(p) | load_word<uint32_t>(p + n - 4) << 32;
-  if (n == 0) return 0;
-  const auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(p[i])); };
-  return byte(0) | byte(n / 2) << 8 | byte(n - 1) << 16;
-}
-
-inline bool same_bytes(const char* a, const char* b, size_t n) {
-  for (; n > 8; a += 8, b += 8, n -= 8)
-    if (load_word<uint64_t>(a) != load_word<uint64_t>(b)) return false;
-  return load_tail(a, n) == load_tail(b, n);
-}
-
-inline uint64_t mix(uint64_t a, uint64_t b) {
-  unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-// 64-bit hash of a short key; the same on every machine (hashed models depend on it).
-inline uint64_t hash_bytes(const char* p, size_t n) {
-  constexpr uint64_t k0 = 0x9e3779b97f4a7c15ull, k1 = 0xd6e8feb86659fd93ull;
-  uint64_t h = mix(n ^ k0, k1);
-  while (n > 8) {
-    h = mix(h ^ load_word<uint64_t>(p), k0);
-    p += 8;
-    n -= 8;
-  }
-  return mix(h ^ load_tail(p, n), k1);
-}
-
-// The same for long texts: four parts side by side, which do not wait for one another.
-inline uint64_t hash_long(const char* p, size_t n) {
-  constexpr uint64_t k[] = {0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull, 0xa0761d6478bd642full,
-                            0xe7037ed1a0b428dbull};
-  uint64_t h[] = {n ^ k[0], n ^ k[1], n ^ k[2], n ^ k[3]};
-  for (; n >= 32; p += 32, n -= 32)
-    for (int lane = 0; lane < 4; ++lane) h[lane] = mix(h[lane] ^ load_word<uint64_t>(p + 8 * lane), k[lane]);
-  return mix(mix(h[0] ^ h[1], k[0]) ^ mix(h[2] ^ h[3], k[1]), k[2]) ^ hash_bytes(p, n);
-}
 
 class Interner {
  public:
@@ -89,8 +42,10 @@ class Interner {
 
   // Looks n <= kBatch keys up at once. Each step prefetches the memory that the next one needs: slot, where
   // the key begins, its bytes; by the time the next loop comes round it has arrived.
+  // `in_memory`: the ShortName::kMost bytes before the end of each key are readable.
   static constexpr size_t kBatch = 64;
-  void find_many(const std::string_view* keys, const uint64_t* hashes, size_t n, int32_t* ids) const {
+  void find_many(const std::string_view* keys, const uint64_t* hashes, size_t n, int32_t* ids,
+                 bool in_memory = false) const {
     uint32_t candidate[kBatch];  // an id, or id_mask_ where the key is absent
     for (size_t i = 0; i < n; ++i) prefetch(hashes[i]);
     for (size_t i = 0; i < n; ++i) {
@@ -103,12 +58,11 @@ class Interner {
     for (size_t i = 0; i < n; ++i)
       __builtin_prefetch(arena_.data() + starts_[candidate[i] == id_mask_ ? 0 : candidate[i]]);
     for (size_t i = 0; i < n; ++i) {
-      if (candidate[i] == id_mask_)
-        ids[i] = kAbsent;
-      else if (is_key(candidate[i], keys[i]))
-        ids[i] = static_cast<int32_t>(candidate[i]);
-      else
-        ids[i] = find(keys[i], hashes[i]);
+      const bool known = candidate[i] != id_mask_;
+      const bool same =
+          known && (in_memory ? is_key_in_memory(candidate[i], keys[i]) : is_key(candidate[i], keys[i]));
+      ids[i] = same ? static_cast<int32_t>(candidate[i]) : kAbsent;
+      if (known && !same) ids[i] = find(keys[i], hashes[i]);
     }
   }
 
@@ -135,6 +89,8 @@ class Interner {
     resize(std::bit_ceil((n + 1) * 2));
     place_all();
   }
+
+  void reserve(size_t n, int n_threads);
 
   // The ids of another table's keys, in their order; those that are new here are added.
   std::vector<int32_t> merge(const Interner& other) {
@@ -221,6 +177,14 @@ class Interner {
   bool is_key(uint32_t id, std::string_view k) const {
     const uint32_t first = starts_[id];
     return starts_[id + 1] - first == k.size() && same_bytes(arena_.data() + first, k.data(), k.size());
+  }
+
+  // The same for keys as in find_many: short ones are compared as two words, whatever their length.
+  bool is_key_in_memory(uint32_t id, std::string_view k) const {
+    const size_t end = starts_[id + 1], n = k.size();
+    if (n > ShortName::kMost || end < ShortName::kMost) return is_key(id, k);
+    const ShortName stored = ShortName::before(arena_.data() + end, n);
+    return (end - starts_[id] == n) & (stored == ShortName::before(k.data() + n, n));
   }
 
   static void check_starts(const Array<uint32_t>& starts, size_t n_bytes) {

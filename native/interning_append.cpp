@@ -14,6 +14,21 @@
 
 namespace fieldcraft {
 
+void Interner::reserve(size_t n, int n_threads) {
+  constexpr size_t kPiece = 1 << 16;  // slots
+  if ((n + 1) * 2 <= slots_.size()) return;
+  const size_t capacity = std::bit_ceil((n + 1) * 2);
+  Array<uint32_t> larger;
+  larger.resize(capacity);
+  uint32_t* const slots = larger.writable();
+  for_each_task(n_threads, (capacity + kPiece - 1) / kPiece, [&](size_t p, int) {
+    std::fill(slots + p * kPiece, slots + std::min(capacity, (p + 1) * kPiece), kEmpty);
+  });
+  slots_ = std::move(larger);
+  set_masks(capacity);
+  place_all();
+}
+
 void Interner::append_new(const std::vector<std::vector<std::string_view>>& parts, size_t expected,
                           int n_threads) {
   constexpr size_t kFew = 4096;  // keys: sooner done than threads are started
@@ -29,15 +44,15 @@ void Interner::append_new(const std::vector<std::vector<std::string_view>>& part
   if (first.back() > kMostKeys) throw std::length_error("more than 2^30 distinct keys");
   if (begin.back() > kMostBytes) throw std::length_error("more than 4 GiB of distinct keys");
   expected = std::max(first.back(), std::min(expected, kMostKeys));
-  if ((first.back() + 1) * 2 > slots_.size()) reserve(expected);
+  if ((first.back() + 1) * 2 > slots_.size()) reserve(expected, n_threads);
   const size_t before = arena_.size();
   arena_.reserve(begin.back() + begin.back() / std::max<size_t>(first.back(), 1) * (expected - first.back()));
   starts_.reserve(expected + 1);
-  arena_.resize(begin.back(), 0);
+  arena_.resize(begin.back());
   try {
-    starts_.resize(first.back() + 1, 0);
+    starts_.resize(first.back() + 1);
   } catch (...) {
-    arena_.resize(before, 0);
+    arena_.resize(before);
     throw;
   }
   char* const arena = arena_.writable();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "parallel.hpp"
+
 namespace fieldcraft {
 
 namespace {
@@ -18,11 +20,19 @@ bool lower(std::atomic<uint64_t>& first, uint64_t position) {
 
 }  // namespace
 
-void SharedNames::reserve(size_t more) {
+void SharedNames::clear(Slots& slots, int n_threads) {
+  constexpr size_t kPiece = 1 << 15;  // slots
+  for_each_task(n_threads, (slots.size() + kPiece - 1) / kPiece, [&](size_t p, int) {
+    std::fill(slots.data() + p * kPiece, slots.data() + std::min(slots.size(), (p + 1) * kPiece),
+              uint64_t{0});
+  });
+}
+
+void SharedNames::reserve(size_t more, int n_threads) {
   const size_t wanted = std::bit_ceil((taken_.load() + more) / 5 * 8 + 8);
   if (wanted <= slots_.size()) return;
   Slots larger(wanted);
-  clear(larger);
+  clear(larger, n_threads);
   for (const uint64_t old : slots_) {
     if (old == 0) continue;
     size_t to = (old >> 32) & (wanted - 1);

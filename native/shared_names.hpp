@@ -59,7 +59,7 @@ class SharedNames {
     uint32_t handle = 0;  // of next
   };
 
-  SharedNames() : segments_(kMostSegments, nullptr), slots_(kFirstCapacity) { clear(slots_); }
+  SharedNames() : segments_(kMostSegments, nullptr), slots_(kFirstCapacity) { clear(slots_, 1); }
 
   const Record& record(uint32_t handle) const { return at(handle); }
   Record& record(uint32_t handle) { return at(handle); }
@@ -74,7 +74,7 @@ class SharedNames {
   void give_back(size_t n) { taken_.fetch_sub(n, std::memory_order_relaxed); }
 
   // For so many more names. No other thread may look meanwhile.
-  void reserve(size_t more);
+  void reserve(size_t more, int n_threads);
 
   // ids[i] <- the id of a name that is settled, or `above` + its handle. Positions are from, from + 1, …
   // `in_memory`: the kMost bytes before the end of each name are readable, also those that are not the
@@ -96,7 +96,7 @@ class SharedNames {
   static constexpr size_t kMostSegments = 1 << 14;
 
   size_t limit() const { return slots_.size() / 8 * 5; }
-  static void clear(Slots& slots) { std::fill(slots.begin(), slots.end(), uint64_t{0}); }
+  static void clear(Slots& slots, int n_threads);
   static uint32_t handle_of(uint64_t slot) { return static_cast<uint32_t>(slot) - 1; }
   std::atomic_ref<uint64_t> slot(size_t i) { return std::atomic_ref<uint64_t>(slots_[i]); }
   Record& at(uint32_t handle) const {

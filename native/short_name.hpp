@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "interning.hpp"
+#include "hashing.hpp"
 
 namespace fieldcraft {
 

@@ -15,7 +15,9 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -107,6 +109,12 @@ inline void check_offsets(const In1<int64_t>& offsets, int64_t total, const char
 }
 
 inline void check_range(const int32_t* id, size_t n, int64_t low, int64_t high, const char* name) {
+  constexpr int64_t kLowest = std::numeric_limits<int32_t>::min(), kHighest = -(kLowest + 1);
+  const int32_t least = static_cast<int32_t>(std::clamp(low, kLowest, kHighest));
+  const int32_t most = static_cast<int32_t>(std::clamp(high - 1, kLowest, kHighest));
+  int32_t outside = low > kHighest || high <= kLowest;
+  for (size_t i = 0; i < n; ++i) outside |= (id[i] < least) | (id[i] > most);  // several at once
+  if (outside == 0) return;
   for (size_t i = 0; i < n; ++i)
     require(id[i] >= low && id[i] < high, name, "[", i, "] is ", id[i], ", must be in ", low, " .. ",
             high - 1);

@@ -63,6 +63,17 @@ class AttributeTable {
                           give(copied(table_.starts())));
   }
 
+  // The same without a copy: until the table grows.
+  static nb::tuple views(nb::handle_t<AttributeTable> self) {
+    const Interner& table = nb::cast<const AttributeTable&>(self).table_;
+    const auto view = [&]<class T>(const T* data, size_t n) {
+      return nb::cast(nb::ndarray<nb::numpy, const T>(data, {n}, self));
+    };
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(table.arena().data());
+    return nb::make_tuple(view(bytes, table.arena().size()),
+                          view(table.starts().data(), table.starts().size()));
+  }
+
   // The same with some names only, in the order of `ids`.
   AttributeTable keep(In1<int64_t> ids) const {
     AttributeTable out(hash_size_);
@@ -105,6 +116,7 @@ void bind_attributes(nb::module_& m) {
       .def("name", &AttributeTable::name, "id"_a)
       .def("state", &AttributeTable::state)
       .def("names", &AttributeTable::names)
+      .def("views", &AttributeTable::views)
       .def("keep", &AttributeTable::keep, "ids"_a)
       .def_static("restore", &AttributeTable::restore, "bytes"_a, "starts"_a, "slots"_a, "hash_size"_a);
   m.def(

@@ -109,8 +109,9 @@ class Reading {
     if (numbers_names()) {
       if (shared_ == nullptr) shared_ = std::make_unique<SharedNames>();
       const double begun = static_cast<double>(blocks.size() * kTokens * kNewPerToken);
-      shared_->reserve(left_ == 0 ? static_cast<size_t>(begun * std::pow(share, -kGrowth))
-                                  : std::max(new_, expected_));
+      shared_->reserve(
+          left_ == 0 ? static_cast<size_t>(begun * std::pow(share, -kGrowth)) : std::max(new_, expected_),
+          n_threads_);
     }
     read_plain(sequences, blocks);
     for (Block& block : blocks) read_rest(sequences, block);
@@ -136,7 +137,7 @@ class Reading {
       std::erase_if(left, [](const Block* block) { return block->missing == 0; });
       size_t missing = 0;
       for (const Block* block : left) missing += block->missing + kTokens * kNewPerToken;
-      if (missing > 0) shared_->reserve(missing);
+      if (missing > 0) shared_->reserve(missing, n_threads_);
     }
   }
 
@@ -162,7 +163,7 @@ class Reading {
       const bool plain = scratch_.reader.sequence(current.ptr());
       if (!plain) collector_.sequence(current.ptr(), block.stopped);
       Names& names = plain ? static_cast<Names&>(scratch_.reader) : collector_;
-      while (!add(names, block, scratch_)) shared_->reserve(block.missing);
+      while (!add(names, block, scratch_)) shared_->reserve(block.missing, n_threads_);
       collector_.done();
     }
   }
@@ -231,7 +232,8 @@ class Reading {
     }
     for (size_t first = 0; first < total; first += Interner::kBatch) {
       const size_t n = std::min(Interner::kBatch, total - first);
-      table.find_many(names.names.data() + first, names.hashes.data() + first, n, found.data() + first);
+      table.find_many(names.names.data() + first, names.hashes.data() + first, n, found.data() + first,
+                      names.in_memory);
       for (size_t i = first; i < first + n; ++i)
         if (found[i] < 0) found[i] = absent(i);
     }

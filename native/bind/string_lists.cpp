@@ -32,51 +32,89 @@ class NumberedStrings {
     const Py_ssize_t n = list_size(lists);
     const int n_threads = static_cast<int>(std::min<Py_ssize_t>(Crew::at_hand(), n / kLists + 1));
     const Py_ssize_t window = kLists * kBlocks * n_threads;
-    std::vector<PlainReader> readers(static_cast<size_t>(n_threads));
+    offsets.reserve(static_cast<size_t>(n) + 1);
     for (Py_ssize_t first = 0; first < n; first += window) {
       if (list_size(lists) != n) return false;
       const Py_ssize_t end = std::min(n, first + window);
       std::vector<Block> blocks(static_cast<size_t>((end - first + kLists - 1) / kLists));
       std::atomic<bool> plain{true};
-      for_each_task(n_threads, blocks.size(), [&](size_t b, int thread) {
+      for_each_task(n_threads, blocks.size(), [&](size_t b, int) {
         const Py_ssize_t from = first + static_cast<Py_ssize_t>(b) * kLists;
-        if (!blocks[b].read(lists, from, std::min(end, from + kLists), readers[static_cast<size_t>(thread)]))
-          plain = false;
+        if (!blocks[b].read(lists, from, std::min(end, from + kLists))) plain = false;
       });
       if (!plain) return false;
-      for (const Block& block : blocks) append(block);
+      for (Block& block : blocks) make_room(block);
+      for_each_task(n_threads, blocks.size(), [&](size_t b, int) { place(blocks[b]); });
+      if (first == 0) numbers.reserve(numbers.size() / static_cast<size_t>(end) * static_cast<size_t>(n));
       turns_.between([] {});
     }
     return list_size(lists) == n;
   }
 
   Interner table;
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> numbers;
+  RawVector<int64_t> offsets{0};
+  RawVector<int32_t> numbers;
 
  private:
-  struct Block {
-    // On any thread: nothing here but list_item and PlainReader touches Python.
-    bool read(PyObject* lists, Py_ssize_t first, Py_ssize_t last, PlainReader& reader) {
+  class Block {
+   public:
+    // On any thread: nothing here but list_item and plain_text touches Python.
+    bool read(PyObject* lists, Py_ssize_t first, Py_ssize_t last) {
       for (Py_ssize_t i = first; i < last; ++i) {
-        if (i + 1 < last) PlainReader::prefetch_items(list_item(lists, i + 1));
-        if (!reader.strings(list_item(lists, i))) return false;
-        for (size_t k = 0; k < reader.names.size(); ++k)
-          numbers.push_back(table.intern(reader.names[k], reader.hashes[k]));
+        PyObject* const list = list_item(lists, i);
+        if (!is_exact(list, PyList_Type)) return false;
+        const Py_ssize_t n = list_size(list);
+        const size_t before = numbers.size();
+        numbers.resize(before + static_cast<size_t>(n));
+        for (Py_ssize_t k = 0; k < n; ++k)
+          if (!number(list_item(list, k), numbers[before + static_cast<size_t>(k)])) return false;
         ends.push_back(static_cast<int64_t>(numbers.size()));
       }
       return true;
     }
+
     Interner table;
-    std::vector<int32_t> numbers;
-    std::vector<int64_t> ends;  // of each list, in them
+    RawVector<int32_t> numbers;
+    std::vector<int64_t> ends;         // of each list, in them
+    std::vector<int32_t> id_of;        // [names of the table] in that of all blocks
+    size_t first = 0, first_list = 0;  // where they go
+
+   private:
+    // A few objects stand for nearly all labels: those are known by their address, without a look at the
+    // text.
+    bool number(PyObject* object, int32_t& out) {
+      Recent& known =
+          recent_[(reinterpret_cast<uintptr_t>(object) * uint64_t{0x9e3779b97f4a7c15}) >> (64 - kBits)];
+      if (known.object != object) {
+        std::string_view text;
+        if (plain_text(object, text, memory_) == Text::foreign) return false;
+        known = {object, table.intern(text)};
+      }
+      out = known.number;
+      return true;
+    }
+
+    struct Recent {
+      PyObject* object = nullptr;
+      int32_t number = 0;
+    };
+    static constexpr int kBits = 7;
+    Recent recent_[1 << kBits];
+    std::string memory_;
   };
 
-  void append(const Block& block) {
-    const std::vector<int32_t> id_of = table.merge(block.table);
-    const int64_t before = offsets.back();
-    for (const int64_t end : block.ends) offsets.push_back(before + end);
-    for (const int32_t number : block.numbers) numbers.push_back(id_of[static_cast<size_t>(number)]);
+  // In the order of the blocks.
+  void make_room(Block& block) {
+    block.id_of = table.merge(block.table);
+    block.first = numbers.size(), block.first_list = offsets.size();
+    numbers.resize(numbers.size() + block.numbers.size());
+    offsets.resize(offsets.size() + block.ends.size());
+  }
+  void place(const Block& block) {
+    for (size_t i = 0; i < block.ends.size(); ++i)
+      offsets[block.first_list + i] = static_cast<int64_t>(block.first) + block.ends[i];
+    for (size_t t = 0; t < block.numbers.size(); ++t)
+      numbers[block.first + t] = block.id_of[static_cast<size_t>(block.numbers[t])];
   }
 
   static constexpr Py_ssize_t kLists = 128, kBlocks = 8;  // of a block; blocks per thread between two turns

@@ -160,8 +160,12 @@ def build_design(
     rules, min_count = _rules(features, min_count)
     pairs = structure is None or "edge" in structure.parts
     of_attribute = encoder.attribute_template  # [A]
-    on_edge = np.array([t.part == "edge" for t in encoder.templates], np.uint8)[of_attribute]  # [A]
-    if not pairs and on_edge.any():
+    of_edges = np.array([t.part == "edge" for t in encoder.templates], np.uint8)
+    many = bool(of_attribute.any())  # else all attributes are those of the first template
+    on_edge = of_edges[of_attribute] if many or of_edges[:1].any() else None  # [A]
+    if on_edge is not None and not on_edge.any():
+        on_edge = None
+    if not pairs and on_edge is not None:
         raise _no_edges(structure, encoder, of_attribute)
     if isinstance(gold, PartialLabels):
         labels, ptr, partial = gold.labels, gold.ptr, gold
@@ -173,7 +177,7 @@ def build_design(
     attribute, previous, label, count, family = _core.count_features(
         tokens,
         encoder.n_attributes,
-        on_edge if on_edge.any() else None,
+        on_edge,
         labels,
         ptr,
         n_labels,
@@ -183,8 +187,9 @@ def build_design(
         least if merge is None else min(least, 1),
         n_jobs,
     )
-    template = np.full(len(label), -1, np.int32)
-    template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
+    template = np.minimum(attribute, 0)  # [F] -1 without an attribute
+    if many:
+        template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
     columns = (attribute, np.stack([previous, label]).T, template, count, family)
     index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
     if merge is not None:

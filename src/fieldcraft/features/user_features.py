@@ -132,8 +132,8 @@ class FreeFeatures:
         return header, {"names": names, "starts": starts, "slots": slots}
 
     def contents(self) -> list[NDArray[Any]]:
-        """Arrays that identify it, for a digest."""
-        return list(self._table.names())
+        """Arrays that identify it, for a digest that is made at once: they are views of its table."""
+        return list(self._table.views())
 
     def __reduce__(self) -> Any:
         return type(self).from_state, self.state()
