@@ -13,6 +13,7 @@ from fieldcraft.design import Design, windows_of
 from fieldcraft.errors import InputError
 from fieldcraft.features.columns_of_labels import EncodedColumns, column_index
 from fieldcraft.labels import encode_partial
+from fieldcraft.models.column_views import Views
 from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.inputs import encode
 from fieldcraft.models.training import NOTHING, Training
@@ -34,12 +35,15 @@ class FactorialTraining(Training):
     ----------
     settings : as for Training
     structure_of : labels of the columns -> the structure
+    views : which templates the columns look at
     """
 
     columns: dict[str, list[str]]
 
-    def __init__(self, settings: Settings, structure_of: Callable[[Columns], FactorialChains]) -> None:
-        self._structure_of = structure_of
+    def __init__(
+        self, settings: Settings, structure_of: Callable[[Columns], FactorialChains], views: Views
+    ) -> None:
+        self._structure_of, self._views = structure_of, views
         super().__init__(settings, lambda _: structure_of(self.columns), None)
 
     def run(self, X: Any, y: Any, *, dev: Any = None, **options: Any) -> Trained:
@@ -84,6 +88,8 @@ class FactorialTraining(Training):
             windows=windows_of(encoder),
             min_count=self.settings.min_count,
             supported=not self.rules.all_states,
+            looks=self._views.looks_of(self.columns, encoder),
+            own=self._views.owners(self.columns, encoder),
         )
         gold = known.any()
         design = Design(encoded, gold, index, known if self.objective.partial else None)
