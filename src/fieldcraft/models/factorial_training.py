@@ -16,6 +16,7 @@ from fieldcraft.labels import encode_partial
 from fieldcraft.models.column_views import Views
 from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.inputs import encode
+from fieldcraft.models.missing_labels import sum_over_missing
 from fieldcraft.models.training import NOTHING, Training
 from fieldcraft.models.training_settings import Settings, SharedDesign, Trained
 from fieldcraft.optimisers import Optimiser
@@ -50,14 +51,8 @@ class FactorialTraining(Training):
         rows = rows_of(X, y)
         self.columns = declared(self.settings.labels, rows)
         missing = any(label is None for row in rows for labels in row.values() for label in labels)
-        if missing and self.settings.objective is None:
-            self.settings.objective = "marginal_likelihood"
-            self._choose(None)
-        if missing and not self.objective.partial:
-            raise InputError(
-                f"some labels are unknown, and {self.objective.name} needs all of them; leave objective out, "
-                "or use 'marginal_likelihood'"
-            )
+        if missing:
+            sum_over_missing(self)
         scored = None if dev is None else self._score_of(dev)
         return super().run(X, numbered(rows, self.columns), dev=scored, **options)
 
