@@ -32,9 +32,8 @@ def main(folder: Path) -> None:
     X_test, Y_test = (test[:, :-6] - mean) / spread, test[:, -6:].astype(int)
     for pairs in ("none", "all"):
         model = fc.MultiLabelCRF(pairs, prior=fc.Gaussian(variance=0.03)).fit(X, Y)
-        print(
-            f"pairs={pairs:5} {100 * model.score(X_test, Y_test):.1f} per cent of {len(X_test)} pieces all right"
-        )
+        exact = 100 * model.score(X_test, Y_test)
+        print(f"pairs={pairs:5} {exact:.1f} per cent of {len(X_test)} pieces all right")
     sure, found = model.predict_proba(X_test[:1])[0], model.predict(X_test[:1])[0]
     print(", ".join(f"{name} {p:.2f}{' *' if y else ''}" for name, p, y in zip(EMOTIONS, sure, found)))
 

@@ -21,8 +21,8 @@ two_stages  fc.FactorialCRF that also has weights of tag pairs with a phrase lab
 All have the same templates of words. --choose tries the settings of GRID on the 1,000 sentences that follow
 the training sentences in the training file, for 250 and 500 sentences; the test file is not read. All models
 share the tagger, which is chosen by its tags. Curves use the settings with the best F of the largest size
-that is not above theirs. Joint models end after 60 iterations. Results go to --archive, line by line; what stands there is not run again. --report
-writes experiments/results/factorial.md and a figure.
+that is not above theirs. Joint models end after 60 iterations. Results go to --archive, line by line; what
+stands there is not run again. --report writes experiments/results/factorial.md and a figure.
 """
 
 from __future__ import annotations

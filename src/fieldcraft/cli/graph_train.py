@@ -86,11 +86,17 @@ def train(
     from fieldcraft.priors import Gaussian
 
     check_outputs([output], [nodes, edges])
-    settings = {"inference": inference, "objective": objective, "optimiser": optimiser}
-    session = {"n_jobs": jobs, "random_state": seed, "verbose": not quiet}
+    settings: dict[str, Any] = {"inference": inference, "objective": objective, "optimiser": optimiser}
+    session: dict[str, Any] = {"n_jobs": jobs, "random_state": seed, "verbose": not quiet}
     model = CollectiveClassifier(tying, prior=Gaussian(variance=variance), **settings, **session)
-    columns = {"id": id, "source": source, "target": target, "label": label, "relation": relation}
-    lists = {"words": names_of(words), "leave": names_of(leave)}
+    columns: dict[str, Any] = {
+        "id": id,
+        "source": source,
+        "target": target,
+        "label": label,
+        "relation": relation,
+    }
+    lists: dict[str, Any] = {"words": names_of(words), "leave": names_of(leave)}
     with remarks():
         model.fit_tables(nodes, edges, **columns, **lists, max_seconds=max_seconds)
         model.save(output)

@@ -39,8 +39,8 @@ class Views(NamedTuple):
                 found = np.array(matches(pattern, names), bool)
                 if not found.any():
                     raise InputError(
-                        f"looks: column {name!r} is to look at {pattern!r}, which is no template or function; "
-                        f"there are {', '.join(names)}"
+                        f"looks: column {name!r} is to look at {pattern!r}, which is no template and no "
+                        f"function; there are {', '.join(names)}"
                     )
                 out[name] |= found
         for name, function in scored.items():
