@@ -152,8 +152,8 @@ def rows_of(X: Any, y: Any) -> list[dict[str, list[Any]]]:
     for i, row in enumerate(y):
         if not isinstance(row, Mapping):
             raise InputError(
-                f"sequence {i}: labels are a {type(row).__name__}; give a dict column -> labels, with "
-                "each column (read corpora with label=['pos', 'chunk'])"
+                f"sequence {i}: labels are a {type(row).__name__}, those of one column; give a dict "
+                "column -> labels, or read the corpus with several label columns, for example pos and chunk"
             )
         if rows and list(row) != list(rows[0]):
             raise InputError(f"sequence {i} has the columns {', '.join(row)}, others {', '.join(rows[0])}")
