@@ -1,21 +1,28 @@
 """Tags and noun phrases jointly against one after the other, on CoNLL-2000, as a learning curve.
 
-    python -m experiments.factorial [FOLDER] [--sentences 250 500 …] [--models joint cascaded …] [--jobs N]
+    python -m experiments.factorial [FOLDER] [--sentences 250 500 …] [--models joint cascaded …]
+    python -m experiments.factorial --choose
+    python -m experiments.factorial --report
 
 FOLDER holds conll2000/. Models see words alone; tags (the Brill tags of the files) and noun phrases (B, I, O)
-are both predicted on the test file.
+are both predicted on the test file. F is conlleval's, of noun phrases.
 
-joint      fc.FactorialCRF: a chain for the tags, one for the phrases, weights between their labels at a token
-           and from a tag to the next token's phrase label
-cascaded   a chain of tags, then a chain of phrases that also looks at tags: the given ones in training,
-           predicted ones in the test
-jackknife  the same, but the second chain is trained on tags that a tagger predicted which did not see the
-           sentence (five parts)
-words      a chain of phrases without tags
+words       a chain of phrases without tags
+cascaded    a chain of tags, then a chain of phrases that also looks at tags: the given ones in training,
+            predicted ones in the test
+jackknife   the same, but the second chain is trained on tags that a tagger predicted which did not see the
+            sentence (five parts)
+joint       fc.FactorialCRF from words in one training: a chain for the tags, one for the phrases, weights
+            between their labels at a token and from a tag to the next token's phrase label
+two_stages  fc.FactorialCRF that also has weights of tag pairs with a phrase label; its tags look at the
+            log-probabilities of a tagger that did not see the sentence (the five parts of jackknife) instead
+            of words. In the test they are those of the tagger that was trained on all sentences
 
-All have the same templates of words. The prior's variance is 10 or, with --choose, that of 3, 10 and 30 with
-the best F on the last fifth of the sentences, which the models of that choice do not see; for the joint model
-also whether there are weights from a tag to the next token's phrase label. F is conlleval's, of noun phrases.
+All have the same templates of words. --choose tries the settings of GRID on the 1,000 sentences that follow
+the training sentences in the training file, for 250 and 500 sentences; the test file is not read. All models
+share the tagger, which is chosen by its tags. Curves use the settings with the best F of the largest size
+that is not above theirs. Joint models end after 60 iterations. Results go to --archive, line by line; what
+stands there is not run again. --report writes experiments/results/factorial.md and a figure.
 """
 
 from __future__ import annotations
@@ -24,13 +31,18 @@ import argparse
 import json
 import os
 import time
+from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import fieldcraft as fc
 from fieldcraft.corpus import Corpus
 
-SIZES = (250, 500, 1000, 2000, 4000, 8936)
+RESULTS = Path(__file__).parent / "results"
+SIZES, CHOOSING, DEVELOPMENT = (250, 500, 1000, 2000, 4000, 8936), (250, 500), 1000
 WORDS = """columns word
 edge
 first
@@ -57,8 +69,18 @@ pos[-1] & pos & pos[1]
 pos & word
 """
 BOTH = "columns word pos\n" + WORDS.partition("\n")[2] + TAGS.partition("\n")[2]
-VARIANCE, VARIANCES = 10.0, (3.0, 10.0, 30.0)
 PARTS = 5
+ITERATIONS = 60  # of joint models; chains end by their own rule
+LEAST = -8.0  # log-probabilities of tags below this count as this
+TAGGER = (3.0, 10.0, 30.0)  # variances
+CHAIN = [{"phrases": v} for v in (0.3, 1.0, 3.0, 10.0, 30.0)]
+GRID: dict[str, list[dict[str, float]]] = {
+    "words": CHAIN,
+    "cascaded": CHAIN,
+    "jackknife": CHAIN,
+    "joint": [{"phrases": v, "tables": 10.0} for v in (0.3, 1.0, 10.0)],
+    "two_stages": [{"phrases": v, "tables": t} for v, t in product((0.3, 1.0, 3.0), (1.0, 3.0))],
+}
 
 
 def phrases(corpus: Corpus) -> Corpus:
@@ -70,66 +92,196 @@ def phrases(corpus: Corpus) -> Corpus:
     return corpus.respelled(spelled)
 
 
-def read(folder: Path) -> tuple[Corpus, Corpus]:
-    """Training and test file: words, with tags and phrases as two label columns."""
-    names = ("train.txt.gz", "test.txt")
-    parts = [fc.read(folder / "conll2000" / name, columns="word pos chunk", label="chunk") for name in names]
-    return phrases(parts[0]), phrases(parts[1])
+@lru_cache
+def read(folder: Path, name: str) -> Corpus:
+    """A file: words, tags and phrases as columns, phrases as labels."""
+    return phrases(fc.read(folder / "conll2000" / name, columns="word pos chunk", label="chunk"))
 
 
-def chosen(name: str, train: Corpus, options: dict[str, Any]) -> dict[str, Any]:
-    """The settings with the best F on the last fifth of the training sentences."""
-    cut = len(train) * 4 // 5
-    crosses = ({"cross": True}, {"cross": False}) if name == "joint" else ({},)
-    best, found = -1.0, options
-    for variance in VARIANCES:
-        for cross in crosses:
-            asked = {**options, "prior": fc.Gaussian(variance=variance), **cross}
-            _, guesses = MODELS[name](train[:cut], train[cut:], **asked)
-            f = fc.metrics.span_scores(train[cut:].labels, [list(row) for row in guesses]).micro.f
-            if f > best:
-                best, found = f, asked
-    return found
+class Task:
+    """Training sentences and sentences to label, with taggers that are trained once.
+
+    Parameters
+    ----------
+    train, test : sentences
+    variance : of the prior of taggers
+    jobs : threads
+    """
+
+    def __init__(self, train: Corpus, test: Corpus, variance: float, jobs: int | None) -> None:
+        self.train, self.test, self.variance, self.jobs = train, test, variance, jobs
+        self._kept: dict[str, Any] = {}
+
+    def chain(self, templates: str, variance: float, labels: Any = None) -> fc.ChainCRF:
+        return fc.ChainCRF(templates, prior=fc.Gaussian(variance=variance), labels=labels, n_jobs=self.jobs)
+
+    @property
+    def tagger(self) -> fc.ChainCRF:
+        if "tagger" not in self._kept:
+            self._kept["tagger"] = self.chain(WORDS, self.variance).fit(self.train.with_label("pos"))
+        return self._kept["tagger"]
+
+    def probabilities(self) -> tuple[list[Any], list[Any]]:
+        """Of the tags: of training sentences by taggers that did not see them, and of the others."""
+        if "probabilities" not in self._kept:
+            tags = self.train.with_label("pos")
+            i = np.arange(len(tags))
+            parts = [(np.flatnonzero(i % PARTS != k), np.flatnonzero(i % PARTS == k)) for k in range(PARTS)]
+            model = self.chain(WORDS, self.variance)
+            unseen = fc.cross_val_predict(model, tags, cv=parts, method="predict_proba")
+            found = self.tagger.predict_proba(self.test.with_label("pos"))
+            self._kept["probabilities"] = list(unseen), list(found)
+        return self._kept["probabilities"]
 
 
-def tagger(corpus: Corpus, **options: Any) -> fc.ChainCRF:
-    return fc.ChainCRF(WORDS, **options).fit(corpus.with_label("pos"))
+def with_tags(corpus: Corpus, tags: Any) -> Corpus:
+    """The corpus with predicted tags instead of the given ones."""
+    return corpus.with_column("pos", [list(row) for row in tags])
 
 
-def with_tags(corpus: Corpus, crf: fc.ChainCRF) -> Corpus:
-    """The corpus with predicted tags in the place of the given ones."""
-    return corpus.with_column("pos", list(crf.predict(corpus.with_label("pos"))))
+def words(task: Task, settings: dict[str, float]) -> tuple[Any, Any]:
+    return None, task.chain(WORDS, settings["phrases"]).fit(task.train).predict(task.test)
 
 
-def joint(train: Corpus, test: Corpus, **options: Any) -> tuple[Any, Any]:
-    model = fc.FactorialCRF(WORDS, **{"cross": True, **options}).fit(train.with_label(["pos", "chunk"]))
-    found = model.predict(test.with_label(["pos", "chunk"]))
+def cascaded(task: Task, settings: dict[str, float]) -> tuple[Any, Any]:
+    tagged = with_tags(task.test, task.tagger.predict(task.test.with_label("pos")))
+    return tagged.column("pos"), task.chain(BOTH, settings["phrases"]).fit(task.train).predict(tagged)
+
+
+def jackknife(task: Task, settings: dict[str, float]) -> tuple[Any, Any]:
+    names = task.tagger.classes_
+    unseen = [names[rows.argmax(axis=1)].tolist() for rows in task.probabilities()[0]]
+    second = task.chain(BOTH, settings["phrases"]).fit(with_tags(task.train, unseen))
+    tagged = with_tags(task.test, task.tagger.predict(task.test.with_label("pos")))
+    return tagged.column("pos"), second.predict(tagged)
+
+
+def factorial(task: Task, settings: dict[str, float], tags: float, **options: Any) -> fc.FactorialCRF:
+    """A joint model with a variance for each kind of weights."""
+    variance = fc.groups.by_part({"pos": tags, "chunk": settings["phrases"]}, otherwise=settings["tables"])
+    prior, optimiser = fc.Gaussian(variance=variance), fc.LBFGS(max_iterations=ITERATIONS)
+    return fc.FactorialCRF(WORDS, prior=prior, optimiser=optimiser, n_jobs=task.jobs, **options)
+
+
+def columns_of(found: Any) -> tuple[Any, Any]:
     return [row["pos"] for row in found], [row["chunk"] for row in found]
 
 
-def cascaded(train: Corpus, test: Corpus, **options: Any) -> tuple[Any, Any]:
-    tagged = with_tags(test, tagger(train, **options))
-    second = fc.ChainCRF(BOTH, **options).fit(train)
-    return tagged.column("pos"), second.predict(tagged)
+def joint(task: Task, settings: dict[str, float]) -> tuple[Any, Any]:
+    both = ["pos", "chunk"]
+    model = factorial(task, settings, task.variance, cross=True).fit(task.train.with_label(both))
+    return columns_of(model.predict(task.test.with_label(both)))
 
 
-def jackknife(train: Corpus, test: Corpus, **options: Any) -> tuple[Any, Any]:
-    tagged = with_tags(test, tagger(train, **options))
-    sequences: list[Any] = [None] * len(train)
-    for k in range(PARTS):
-        own = list(range(k, len(train), PARTS))
-        others = [i for i in range(len(train)) if i % PARTS != k]
-        for i, sequence in zip(own, with_tags(train[own], tagger(train[others], **options))):
-            sequences[i] = sequence
-    second = fc.ChainCRF(BOTH, **options).fit(Corpus(sequences, label="chunk", fields=train.fields))
-    return tagged.column("pos"), second.predict(tagged)
+def two_stages(task: Task, settings: dict[str, float]) -> tuple[Any, Any]:
+    both, names = ["pos", "chunk"], task.tagger.classes_
+
+    def written(rows: Any) -> list[str]:
+        """Probabilities [T, tags] as a column: log-probabilities above LEAST, by tag."""
+        scores = np.log(np.maximum(rows, np.exp(LEAST))) - LEAST
+        kept = [[(names[y], row[y]) for y in np.flatnonzero(row > 0)] for row in scores]
+        return [" ".join(f"{tag}={score:.6f}" for tag, score in pairs) for pairs in kept]
+
+    def scores(columns: dict[str, list[str]]) -> list[dict[str, float]]:
+        pairs = [[pair.rpartition("=") for pair in cell.split()] for cell in columns["scores"]]
+        return [{tag: float(score) for tag, _, score in token} for token in pairs]
+
+    train, test = (
+        corpus.with_column("scores", [written(rows) for rows in found]).with_label(both)
+        for corpus, found in zip((task.train, task.test), task.probabilities())
+    )
+    options = {"functions": {"tagger": scores}, "looks": {"pos": []}, "scores": {"pos": "tagger"}}
+    model = factorial(task, settings, 10.0, cross=True, steps=True, **options)
+    return columns_of(model.fit(train).predict(test))
 
 
-def words(train: Corpus, test: Corpus, **options: Any) -> tuple[Any, Any]:
-    return None, fc.ChainCRF(WORDS, **options).fit(train.with_label("chunk")).predict(test)
+MODELS = {
+    "words": words,
+    "cascaded": cascaded,
+    "jackknife": jackknife,
+    "joint": joint,
+    "two_stages": two_stages,
+}
 
 
-MODELS = {"words": words, "cascaded": cascaded, "jackknife": jackknife, "joint": joint}
+def right(corpus: Corpus, tags: Any) -> float:
+    """The share of right tags, in per cent."""
+    gold = corpus.column("pos")
+    return 100 * float(np.mean([a == b for x, y in zip(gold, tags) for a, b in zip(x, y)]))
+
+
+def measured(task: Task, name: str, settings: dict[str, float]) -> dict[str, Any]:
+    """The scores of a model."""
+    begun = time.process_time()
+    tags, found = MODELS[name](task, settings)
+    seconds = time.process_time() - begun
+    scores = fc.metrics.span_scores(task.test.labels, [list(row) for row in found]).micro
+    return {
+        "tags": None if tags is None else right(task.test, tags),
+        "precision": 100 * scores.precision,
+        "recall": 100 * scores.recall,
+        "f": 100 * scores.f,
+        "seconds": seconds,
+    }
+
+
+class Archive:
+    """Results in a file, one JSON object a line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def find(self, **key: Any) -> list[dict[str, Any]]:
+        return [row for row in self.rows if all(row.get(k) == v for k, v in key.items())]
+
+    def add(self, **row: Any) -> None:
+        self.rows.append(row)
+        with self.path.open("a") as out:
+            out.write(json.dumps(row) + "\n")
+        print(json.dumps(row), flush=True)
+
+    def tagger(self, n: int) -> float:
+        """The variance of taggers with the best tags on development sentences, for n training sentences."""
+        rows = self.find(on="development", model="tagger", sentences=chosen_at(n))
+        return float(max(rows, key=lambda row: row["tags"])["variance"])
+
+    def best(self, name: str, n: int) -> dict[str, float]:
+        """The settings with the best F on development sentences."""
+        rows = self.find(on="development", model=name, sentences=chosen_at(n))
+        return dict(max(rows, key=lambda row: row["f"])["settings"])
+
+
+def chosen_at(n: int) -> int:
+    """The size whose settings n training sentences use."""
+    return max((size for size in CHOOSING if size <= n), default=CHOOSING[0])
+
+
+def choose(train: Corpus, names: list[str], archive: Archive, jobs: int | None) -> None:
+    """Try all settings on the sentences that follow those of the training."""
+    for n in CHOOSING:
+        parts, on = (train[:n], train[n : n + DEVELOPMENT]), {"on": "development", "sentences": n}
+        for variance in TAGGER:
+            if not archive.find(**on, model="tagger", variance=variance):
+                tags = Task(*parts, variance, jobs).tagger.predict(parts[1].with_label("pos"))
+                archive.add(**on, model="tagger", variance=variance, tags=right(parts[1], tags))
+        task = Task(*parts, archive.tagger(n), jobs)
+        for name in names:
+            for settings in GRID[name]:
+                if not archive.find(**on, model=name, settings=settings):
+                    archive.add(**on, model=name, settings=settings, **measured(task, name, settings))
+
+
+def curve(folder: Path, sizes: list[int], names: list[str], archive: Archive, jobs: int | None) -> None:
+    """Scores on the test file, with the settings that were chosen."""
+    train, test = read(folder, "train.txt.gz"), read(folder, "test.txt")
+    for n in sizes:
+        task = Task(train[:n], test, archive.tagger(n), jobs)
+        for name in names:
+            settings = archive.best(name, n)
+            key = {"on": "test", "sentences": n, "model": name, "settings": settings}
+            if not archive.find(**key):
+                archive.add(**key, tagger=task.variance, **measured(task, name, settings))
 
 
 def main() -> None:
@@ -138,46 +290,19 @@ def main() -> None:
     parser.add_argument("--sentences", nargs="+", type=int, default=SIZES)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--jobs", type=int)
-    parser.add_argument("--choose", action="store_true", help="choose the prior on held-out sentences")
-    parser.add_argument("--output", type=Path, help="a file for the results, one JSON object a line")
+    parser.add_argument("--choose", action="store_true", help="try settings on development sentences")
+    parser.add_argument("--report", action="store_true", help="write the report and its figure")
+    parser.add_argument("--archive", type=Path, default=RESULTS / "factorial.jsonl")
     given = parser.parse_args()
-    train, test = read(Path(given.folder))
-    gold = [row["pos"] for row in test.with_label(["pos", "chunk"]).labels]
-    print("| sentences | model | tags right | NP precision | NP recall | NP F | CPU seconds |")
-    print("|---|---|---|---|---|---|---|")
-    for n in given.sentences:
-        for name in given.models:
-            begun = time.process_time()
-            options = {"prior": fc.Gaussian(variance=VARIANCE), "n_jobs": given.jobs}
-            if given.choose:
-                options = chosen(name, train[:n], options)
-            tags, chunks = MODELS[name](train[:n], test, **options)
-            seconds = time.process_time() - begun
-            scores = fc.metrics.span_scores(test.labels, [list(row) for row in chunks]).micro
-            right = None
-            if tags is not None:
-                pairs = [(a, b) for x, y in zip(gold, tags) for a, b in zip(x, y)]
-                right = 100 * sum(a == b for a, b in pairs) / len(pairs)
-            row = {
-                "sentences": n,
-                "model": name,
-                "tags": right,
-                "precision": 100 * scores.precision,
-                "recall": 100 * scores.recall,
-                "f": 100 * scores.f,
-                "seconds": seconds,
-                "variance": options["prior"].variance,
-                "cross": options.get("cross", name == "joint"),
-            }
-            if given.output:
-                with given.output.open("a") as out:
-                    out.write(json.dumps(row) + "\n")
-            shown = "" if right is None else f"{right:.2f}"
-            print(
-                f"| {n:,} | {name} | {shown} | {row['precision']:.2f} | {row['recall']:.2f} | {row['f']:.2f} "
-                f"| {seconds:.0f} |",
-                flush=True,
-            )
+    archive, folder = Archive(given.archive), Path(given.folder)
+    if given.report:
+        from experiments.factorial_report import write
+
+        write(archive, RESULTS)
+    elif given.choose:
+        choose(read(folder, "train.txt.gz"), given.models, archive, given.jobs)
+    else:
+        curve(folder, given.sentences, given.models, archive, given.jobs)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,45 @@ double highest(const double* x, int64_t n, double& range) {
   return high;
 }
 
+double highest(const double* x, int64_t n) {
+  double unused = 0;
+  return highest(x, n, unused);
+}
+
 }  // namespace
+
+namespace factorial {
+
+// Tables as factors, less their largest scores, which are counted apart.
+template <class Algebra>
+struct Factors {
+  explicit Factors(const Factorial& of)
+      : edge(of.C_), turned(of.C_), cross(of.C_), unit(of.S_), token(highest(of.unit_.data(), of.S_)) {
+    for (int64_t s = 0; s < of.S_; ++s) unit[s] = Algebra::from_score(of.unit_[s] - token);
+    for (int c = 0; c < of.C_; ++c) {
+      const int n = of.tables_.card[c];
+      const std::vector<double>& scores = of.edge_[c];
+      const double high = highest(scores.data(), static_cast<int64_t>(scores.size()));
+      step += high;
+      edge[c].resize(scores.size()), turned[c].resize(scores.size());
+      for (size_t at = 0; at < scores.size(); at += static_cast<size_t>(n) * n)
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < n; ++j)
+            edge[c][at + i * n + j] = turned[c][at + j * n + i] =
+                Algebra::from_score(scores[at + i * n + j] - high);
+      if (of.cross_[c].empty()) continue;
+      const double most = highest(of.cross_[c].data(), of.S_);
+      step += most;
+      for (int64_t s = 0; s < of.S_; ++s) cross[c].push_back(Algebra::from_score(of.cross_[c][s] - most));
+    }
+  }
+
+  std::vector<std::vector<double>> edge, turned, cross;  // as in Factorial; turned: matrices transposed
+  std::vector<double> unit;
+  double token, step = 0;  // what was taken from the scores of a token, and of a step to the next one
+};
+
+}  // namespace factorial
 
 int64_t FactorialTables::n_states() const {
   int64_t n = 1;
@@ -92,6 +130,7 @@ Factorial::Factorial(const FactorialTables& tables)
     at += n * m;
   }
   for (const auto& matrices : edge_) highest(matrices.data(), static_cast<int64_t>(matrices.size()), range_);
+  if (range_ < kTame) linear_ = std::make_shared<const Factors<Linear>>(*this);
 }
 
 bool Factorial::is_tame(const double* node, int64_t T) const {
@@ -107,13 +146,14 @@ bool Factorial::is_tame(const double* node, int64_t T) const {
 template <class Algebra>
 class FactorialPass {
  public:
-  FactorialPass(const Factorial& of, const double* node, int64_t T)
-      : of_(of), node_(node), T_(T), S_(of.S_), C_(of.C_) {
+  FactorialPass(const Factorial& of, std::shared_ptr<const Factors<Algebra>> factors, const double* node,
+                int64_t T)
+      : of_(of), factors_(std::move(factors)), node_(node), T_(T), S_(of.S_), C_(of.C_) {
     alpha_.resize(T * S_), psi_.resize(T * S_), log_sum_.resize(T), stage_.resize(2 * C_ * S_);
     int most = 1;
     for (const int size : of.tables_.card) most = std::max(most, size);
     row_.resize(most), other_.resize(most);
-    prepare();
+    total_ = T_ * factors_->token + (T_ - 1) * factors_->step;
   }
 
   double forward() {
@@ -139,7 +179,7 @@ class FactorialPass {
   void backward(const FactorialMarginals& out) {
     std::vector<double> beta(S_, Algebra::one), gamma(S_), together(S_, 0.0);
     products_.resize(C_), crossed_.assign(C_ * S_, 0.0);
-    for (int c = 0; c < C_; ++c) products_[c].assign(edge_[c].size(), 0.0);
+    for (int c = 0; c < C_; ++c) products_[c].assign(factors_->edge[c].size(), 0.0);
     for (int64_t t = T_ - 1; t >= 0; --t) {
       const double* x = alpha_.data() + t * S_;
       for (int64_t s = 0; s < S_; ++s) gamma[s] = Algebra::probability(Algebra::times(x[s], beta[s]));
@@ -168,41 +208,16 @@ class FactorialPass {
   double* input(int c) { return stage_.data() + 2 * c * S_; }  // of the step of column c
   double* output(int c) { return stage_.data() + (2 * c + 1) * S_; }
 
-  // Tables as factors, less their largest scores, which are counted apart.
-  void prepare() {
-    double unused = 0;
-    edge_.resize(C_), turned_.resize(C_), unit_.resize(S_), cross_.resize(C_);
-    const double together = highest(of_.unit_.data(), S_, unused);
-    total_ = T_ * together;
-    for (int64_t s = 0; s < S_; ++s) unit_[s] = Algebra::from_score(of_.unit_[s] - together);
-    for (int c = 0; c < C_; ++c) {
-      const int n = size(c);
-      const std::vector<double>& scores = of_.edge_[c];
-      const double high = highest(scores.data(), static_cast<int64_t>(scores.size()), unused);
-      total_ += (T_ - 1) * high;
-      edge_[c].resize(scores.size()), turned_[c].resize(scores.size());
-      for (size_t at = 0; at < scores.size(); at += static_cast<size_t>(n) * n)
-        for (int i = 0; i < n; ++i)
-          for (int j = 0; j < n; ++j)
-            edge_[c][at + i * n + j] = turned_[c][at + j * n + i] =
-                Algebra::from_score(scores[at + i * n + j] - high);
-      if (of_.cross_[c].empty()) continue;
-      const double most = highest(of_.cross_[c].data(), S_, unused);
-      total_ += (T_ - 1) * most;
-      for (int64_t s = 0; s < S_; ++s) cross_[c].push_back(Algebra::from_score(of_.cross_[c][s] - most));
-    }
-  }
-
   // psi_t: the factors of a position's states; returns what was taken from the scores.
   double fill(int64_t t) {
     double* psi = psi_.data() + t * S_;
-    double taken = 0, unused = 0;
-    std::copy(unit_.begin(), unit_.end(), psi);
+    double taken = 0;
+    std::copy(factors_->unit.begin(), factors_->unit.end(), psi);
     for (int c = 0; c < C_; ++c) {
       const double* scores = node_ + (t * C_ + c) * of_.tables_.width;
       const int n = size(c);
       const int64_t inner = of_.stride_[c], outer = S_ / (inner * n);
-      const double high = highest(scores, n, unused);
+      const double high = highest(scores, n);
       if (high == kForbidden) {
         std::fill(psi, psi + S_, Algebra::zero);
         return 0;
@@ -249,9 +264,9 @@ class FactorialPass {
     for (int c = C_ - 1; c >= 0; --c) {
       double *x = input(c), *out = output(c);
       std::copy(from, from + S_, x);
-      step(x, edge_[c], c, out);
-      if (!cross_[c].empty())
-        for (int64_t s = 0; s < S_; ++s) out[s] = Algebra::times(out[s], cross_[c][s]);
+      step(x, factors_->edge[c], c, out);
+      if (!factors_->cross[c].empty())
+        for (int64_t s = 0; s < S_; ++s) out[s] = Algebra::times(out[s], factors_->cross[c][s]);
       from = out;
     }
     return from;
@@ -262,14 +277,14 @@ class FactorialPass {
     std::vector<double>& next = next_;
     next.resize(S_);
     for (int c = 0; c < C_; ++c) {
-      if (!cross_[c].empty()) {
+      if (!factors_->cross[c].empty()) {
         const double* out = output(c);
         for (int64_t s = 0; s < S_; ++s)
           crossed_[c * S_ + s] += Algebra::probability(Algebra::times(out[s], g[s]));
-        for (int64_t s = 0; s < S_; ++s) g[s] = Algebra::times(g[s], cross_[c][s]);
+        for (int64_t s = 0; s < S_; ++s) g[s] = Algebra::times(g[s], factors_->cross[c][s]);
       }
       if (counted) add_products(input(c), g, c);
-      step(g, turned_[c], c, next.data());
+      step(g, factors_->turned[c], c, next.data());
       std::copy(next.begin(), next.end(), g);
     }
   }
@@ -278,11 +293,11 @@ class FactorialPass {
   void add_products(const double* x, const double* g, int c) {
     const int n = size(c);
     const int64_t inner = of_.stride_[c], outer = S_ / (inner * n);
-    const int64_t apart = between(edge_[c], n);
+    const int64_t apart = between(factors_->edge[c], n);
     for (int64_t a = 0; a < outer; ++a)
       for (int64_t b = 0; b < inner; ++b) {
         for (int z = 0; z < n; ++z) other_[z] = g[(a * n + z) * inner + b];
-        add(Algebra{}, x + a * n * inner + b, inner, edge_[c].data() + b * apart, other_.data(), n,
+        add(Algebra{}, x + a * n * inner + b, inner, factors_->edge[c].data() + b * apart, other_.data(), n,
             products_[c].data() + b * apart);
       }
   }
@@ -292,7 +307,7 @@ class FactorialPass {
     for (int c = 0; c < C_; ++c) {
       const int64_t n = static_cast<int64_t>(size(c)) * size(c);
       if constexpr (std::is_same_v<Algebra, Linear>)
-        for (size_t i = 0; i < products_[c].size(); ++i) products_[c][i] *= edge_[c][i];
+        for (size_t i = 0; i < products_[c].size(); ++i) products_[c][i] *= factors_->edge[c][i];
       products_[c][0] = CANARY(FACTORIAL_EDGE, products_[c][0]);
       std::fill(out, out + n, 0.0);
       for (size_t i = 0; i < products_[c].size(); ++i) out[i % n] += products_[c][i];
@@ -333,19 +348,21 @@ class FactorialPass {
   }
 
   const Factorial& of_;
+  std::shared_ptr<const Factors<Algebra>> factors_;
   const double* node_;
   int64_t T_, S_;
   int C_;
   double total_ = 0;
   std::vector<double> alpha_, psi_, log_sum_, stage_, row_, other_, next_;
-  std::vector<double> unit_, crossed_;
-  std::vector<std::vector<double>> edge_, turned_, cross_, products_;
+  std::vector<double> crossed_;
+  std::vector<std::vector<double>> products_;
 };
 
 double Factorial::log_partition(const double* node, int64_t T) const {
   if (T == 0) return 0;
-  return is_tame(node, T) ? FactorialPass<Linear>(*this, node, T).forward()
-                          : FactorialPass<Logarithmic>(*this, node, T).forward();
+  if (is_tame(node, T)) return FactorialPass<Linear>(*this, linear_, node, T).forward();
+  const auto factors = std::make_shared<const Factors<Logarithmic>>(*this);
+  return FactorialPass<Logarithmic>(*this, factors, node, T).forward();
 }
 
 template <class Algebra>
@@ -357,8 +374,9 @@ static double both(FactorialPass<Algebra> pass, const FactorialMarginals& out) {
 
 double Factorial::marginals(const double* node, int64_t T, const FactorialMarginals& out) const {
   if (T == 0) return 0;
-  return is_tame(node, T) ? both(FactorialPass<Linear>(*this, node, T), out)
-                          : both(FactorialPass<Logarithmic>(*this, node, T), out);
+  if (is_tame(node, T)) return both(FactorialPass<Linear>(*this, linear_, node, T), out);
+  const auto factors = std::make_shared<const Factors<Logarithmic>>(*this);
+  return both(FactorialPass<Logarithmic>(*this, factors, node, T), out);
 }
 
 }  // namespace fieldcraft

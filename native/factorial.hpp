@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,12 @@ struct FactorialMarginals {
   double* step;
 };
 
+namespace factorial {
+struct Linear;
+template <class Algebra>
+struct Factors;
+}  // namespace factorial
+
 // What is the same for all sequences of a call: tables expanded over states, as factors and as scores.
 class Factorial {
  public:
@@ -63,6 +70,8 @@ class Factorial {
  private:
   template <class Algebra>
   friend class FactorialPass;
+  template <class Algebra>
+  friend struct factorial::Factors;
 
   bool is_tame(const double* node, int64_t T) const;
 
@@ -75,6 +84,7 @@ class Factorial {
   std::vector<std::vector<double>> edge_;  // [C][m, n, n] scores of a column's step; m is 1, or the number of
                                            // combinations of later columns' labels if it depends on these
   std::vector<int64_t> stride_;            // [C] what a label adds to s
+  std::shared_ptr<const factorial::Factors<factorial::Linear>> linear_;  // null if scores are too far apart
 };
 
 }  // namespace fieldcraft

@@ -41,6 +41,7 @@ _NAMES = {
     "fieldcraft.features.gazetteers": "Gazetteer",
     "fieldcraft.features.templates": "Templates",
     "fieldcraft.features.relations": "links pairs",
+    "fieldcraft.features.votes": "document_votes",
     "fieldcraft.priors": "Gaussian BlockGaussian Laplacian ElasticNet Hyperbolic Inequality",
     "fieldcraft.optimisers": (
         "EM LBFGS OWLQN BoundedLBFGS ConjugateGradient GIS IIS AROW Adagrad AveragedPerceptron "
@@ -112,6 +113,7 @@ if TYPE_CHECKING:  # `as` says that a name is for users, which checkers ask for
     from fieldcraft.features.gazetteers import Gazetteer as Gazetteer
     from fieldcraft.features.relations import links as links, pairs as pairs
     from fieldcraft.features.templates import Templates as Templates
+    from fieldcraft.features.votes import document_votes as document_votes
     from fieldcraft.inspection import Explanation as Explanation, Inspection as Inspection
     from fieldcraft.models.calibration import calibrate as calibrate
     from fieldcraft.models.chain import ChainCRF as ChainCRF

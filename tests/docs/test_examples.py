@@ -34,6 +34,16 @@ EXAMPLES = {
     "why_this_label.py": ["synthetic: addresses", "Strongest positive", "tokens are wrong", "all together"],
 }
 
+REAL = {  # examples that read public corpora, and the folder that they need
+    "document_votes.py": ("conll2003", ["first model", "with votes"]),
+    "handwritten_words.py": ("ocr_letters", ["losses of the starts", "words are right"]),
+    "linked_papers.py": ("cora", ["5,278 links", "words and citations"]),
+    "music_emotions.py": ("multilabel", ["pairs=none", "pieces all right", "amazed"]),
+    "snakes.py": ("snakes", ["cell by cell", "of the cells of snakes"]),
+    "tags_and_phrases.py": ("conll2000", ["3 chunk labels", "per cent right"]),
+}
+DATA = Path(os.environ.get("FIELDCRAFT_DATA", ROOT.parent / "shared" / "data")).resolve()
+
 
 def run(script: Path, *arguments: str, folder: Path) -> str:
     """What a script prints; warnings are errors and the working folder is an empty one."""
@@ -51,7 +61,7 @@ def run(script: Path, *arguments: str, folder: Path) -> str:
 
 
 def test_every_example_is_listed() -> None:
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == {*EXAMPLES, *REAL}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -66,6 +76,21 @@ def test_example_runs(
     assert [words for words in EXAMPLES[name] if words not in printed] == []
     assert "nan" not in printed.lower().split()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_example_on_real_data_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, expected = REAL[name]
+    if not (DATA / folder).exists():
+        pytest.skip(f"{folder} is not in {DATA}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [name, str(DATA)])
+    runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert [words for words in expected if words not in printed] == []
 
 
 @pytest.mark.slow

@@ -86,36 +86,29 @@ def train(
     from fieldcraft.priors import Gaussian
 
     check_outputs([output], [nodes, edges])
-    model: Any = CollectiveClassifier(
-        tying,
-        inference=inference,
-        objective=objective,
-        optimiser=optimiser,
-        prior=Gaussian(variance=variance),
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=not quiet,
-    )
+    settings: dict[str, Any] = {"inference": inference, "objective": objective, "optimiser": optimiser}
+    session: dict[str, Any] = {"n_jobs": jobs, "random_state": seed, "verbose": not quiet}
+    model = CollectiveClassifier(tying, prior=Gaussian(variance=variance), **settings, **session)
+    columns: dict[str, Any] = {
+        "id": id,
+        "source": source,
+        "target": target,
+        "label": label,
+        "relation": relation,
+    }
+    lists: dict[str, Any] = {"words": names_of(words), "leave": names_of(leave)}
     with remarks():
-        model.fit_tables(
-            nodes,
-            edges,
-            id=id,
-            source=source,
-            target=target,
-            label=label,
-            words=names_of(words),
-            leave=names_of(leave),
-            relation=relation,
-            max_seconds=max_seconds,
-        )
+        model.fit_tables(nodes, edges, **columns, **lists, max_seconds=max_seconds)
         model.save(output)
-    failed = sum(record.unconverged or 0 for record in model.training_log_)
     if not quiet:
-        ends = f"; {failed} answers did not converge" if failed else ""
-        print(
-            f"{output}: {len(model.classes_)} labels, {len(model.weights_):,} weights{ends}", file=sys.stderr
-        )
+        print(f"{output}: {summary(model)}", file=sys.stderr)
+
+
+def summary(model: Any) -> str:
+    """Labels and weights of a trained model, and answers that did not converge."""
+    failed = sum(record.unconverged or 0 for record in model.training_log_)
+    ends = f"; {failed} answers did not converge" if failed else ""
+    return f"{len(model.classes_)} labels, {len(model.weights_):,} weights{ends}"
 
 
 def names_of(given: str) -> list[str]:

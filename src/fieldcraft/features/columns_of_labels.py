@@ -49,6 +49,8 @@ def column_index(
     windows: Ints,
     min_count: int,
     supported: bool,
+    looks: Mapping[str, NDArray[np.bool_]],
+    own: NDArray[np.int64],
 ) -> FeatureIndex:
     """The features: attributes with the labels of each column, and the cells of every table.
 
@@ -58,14 +60,18 @@ def column_index(
     columns : names, and how many labels each has
     sums : for each table [cells] how often gold labels have each cell
     supported : only attributes with labels that occur together ``min_count`` times
+    looks : for each column [templates] whether it looks at their attributes
+    own : [A] the label that an attribute is the score of, -1 for attributes that all labels look at
     """
     A, lengths = encoder.n_attributes, np.diff(tokens.token_ptr)
     family = np.bincount(tokens.attributes, minlength=A)
     attribute, label, count, code = [], [], [], []
-    for c, n in enumerate(columns.values()):
+    for c, (name, n) in enumerate(columns.items()):
         known = np.repeat(gold[:, c], lengths).astype(np.int64)
         cells = np.bincount(tokens.attributes[known >= 0] * np.int64(n) + known[known >= 0], minlength=A * n)
         kept = np.flatnonzero(cells >= min_count) if supported else np.arange(A * n)
+        of = own[kept // n]
+        kept = kept[looks[name][encoder.attribute_template[kept // n]] & ((of < 0) | (of == kept % n))]
         attribute.append(kept // n)
         label.append(kept % n)
         count.append(cells[kept])

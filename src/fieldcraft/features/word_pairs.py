@@ -126,15 +126,15 @@ def phrase_relation(words: Sequence[str], u: int, v: int) -> str:
     >>> phrase_relation(words, 0, 4), phrase_relation(words, 4, 8), phrase_relation(words, 0, 8)
     ('inside', 'contains', 'equal')
     """
-    first, second = _phrase(words, u), _phrase(words, v)
+    first, second = phrase_around(words, u), phrase_around(words, v)
     if first == second:
         return "equal"
-    if _within(first, second):
+    if is_within(first, second):
         return "inside"
-    return "contains" if _within(second, first) else "other"
+    return "contains" if is_within(second, first) else "other"
 
 
-def _phrase(words: Sequence[str], t: int) -> list[str]:
+def phrase_around(words: Sequence[str], t: int) -> list[str]:
     """The capitalised words around position t without a gap; the word alone if it is none itself."""
     start, end = t, t + 1
     if words[t][:1].isupper():
@@ -145,7 +145,8 @@ def _phrase(words: Sequence[str], t: int) -> list[str]:
     return list(words[start:end])
 
 
-def _within(short: list[str], long: list[str]) -> bool:
+def is_within(short: list[str], long: list[str]) -> bool:
+    """Whether the words of one phrase follow one another in the other."""
     return any(long[i : i + len(short)] == short for i in range(len(long) - len(short) + 1))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.inspection.nodes import NodeExplanation
-from fieldcraft.models.graph import GraphCRF
+from fieldcraft.models.graph import GraphCRF, check_width
 from fieldcraft.models.node_tables import Linked, NodeTables, needed
 from fieldcraft.models.node_votes import explained
 from fieldcraft.structures.answers import Decoding, Inference
@@ -151,7 +151,7 @@ class CollectiveClassifier(GraphCRF):
 
     def predict(self, features: Any, graph: Any, labels: Any = None) -> NDArray[np.object_]:  # type: ignore[override]
         """[n] labels of all rows; those that ``labels`` has are kept."""
-        X = [instance_of(features, graph, labels)]
+        X = [self._instance(features, graph, labels)]
         return np.array([*super().predict(X, clamp=True)[0], None], object)[:-1]
 
     def predict_proba(self, features: Any, graph: Any, labels: Any = None) -> Floats:  # type: ignore[override]
@@ -160,11 +160,11 @@ class CollectiveClassifier(GraphCRF):
 
     def infer(self, features: Any, graph: Any, labels: Any = None) -> Inference:  # type: ignore[override]
         """log Z and marginals, with the labels that are given."""
-        return super().infer([instance_of(features, graph, labels)], clamp=True)[0]
+        return super().infer([self._instance(features, graph, labels)], clamp=True)[0]
 
     def decode(self, features: Any, graph: Any, labels: Any = None) -> Decoding:  # type: ignore[override]
         """The labels of all rows with their log-probability, and whether they are proved to be the best."""
-        return super().decode([instance_of(features, graph, labels)], clamp=True)[0]
+        return super().decode([self._instance(features, graph, labels)], clamp=True)[0]
 
     def log_partition(self, features: Any, graph: Any, labels: Any = None) -> float:  # type: ignore[override]
         """log Z, over labellings that have the given labels."""
@@ -172,7 +172,7 @@ class CollectiveClassifier(GraphCRF):
 
     def log_probability(self, features: Any, graph: Any, labels: Any) -> float:  # type: ignore[override]
         """log p(known labels | features, graph)."""
-        return float(super().log_probability([instance_of(features, graph, labels)])[0])
+        return float(super().log_probability([self._instance(features, graph, labels)])[0])
 
     def score(self, features: Any, graph: Any, labels: Any, given: Any = None) -> float:  # type: ignore[override]
         """The share of ``labels`` (without None) that are predicted; those ``given`` stay uncounted."""
@@ -180,6 +180,12 @@ class CollectiveClassifier(GraphCRF):
         kept = [None] * len(found) if given is None else list(given)
         pairs = [(a, b) for a, b, c in zip(found, labels, kept) if b is not None and c is None]
         return float(np.mean([a == b for a, b in pairs])) if pairs else float("nan")
+
+    def _instance(self, features: Any, graph: Any, labels: Any) -> GraphInstance:
+        """Rows and links as a graph, with features of the width of the training."""
+        instance = instance_of(features, graph, labels)
+        check_width(self, "features", instance.cliques["features"][1].shape[1] - 1, constants=1)
+        return instance
 
     def _beside(self, parameters: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         described, arrays = super()._beside(parameters)

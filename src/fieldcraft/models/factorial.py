@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
 from fieldcraft.features.columns_of_labels import EncodedColumns
+from fieldcraft.models.column_views import Views
 from fieldcraft.models.factorial_training import FactorialTraining, named, numbered, rows_of
 from fieldcraft.models.graph import method_of
 from fieldcraft.models.graph_answers import warn_of
@@ -39,11 +40,15 @@ class FactorialCRF(SequenceModel):
     templates : as for ChainCRF, without templates of label pairs
     cross : labels also depend on those of earlier columns at the token before
     steps : two neighbouring labels of a column also depend on the second token's labels of later columns
+    looks : dict column -> names of the templates and functions that it looks at (``*`` and ``?`` are
+        wildcards); columns without an entry look at all
+    scores : dict column -> name of a function whose attributes are the column's labels, with a score each: a
+        label looks at its own score alone, and other columns at none of them
     labels : dict column -> names of its labels, in order; None for those that occur, sorted
     inference : "auto" ("exact" up to 4,096 combinations of labels, else "propagation"), "exact", or a method
         of factor graphs (see ``fc.GraphCRF``)
     decoding : the same for predictions
-    objective, prior, optimiser, features, min_count, gazetteers, hash_size : as for ChainCRF
+    objective, prior, optimiser, features, min_count, gazetteers, functions, hash_size : as for ChainCRF
     n_jobs, random_state, verbose : as for ChainCRF
 
     Examples
@@ -61,6 +66,8 @@ class FactorialCRF(SequenceModel):
         *,
         cross: bool = False,
         steps: bool = False,
+        looks: Any = None,
+        scores: Any = None,
         labels: Any = None,
         inference: Any = "auto",
         decoding: Any = "auto",
@@ -70,16 +77,18 @@ class FactorialCRF(SequenceModel):
         features: str = "supported",
         min_count: int = 1,
         gazetteers: Any = None,
+        functions: Any = None,
         hash_size: int | None = None,
         n_jobs: int | None = None,
         random_state: int = 0,
         verbose: bool = False,
     ) -> None:
-        self.templates, self.cross, self.steps, self.labels = templates, cross, steps, labels
+        self.templates, self.cross, self.steps = templates, cross, steps
+        self.looks, self.scores, self.labels = looks, scores, labels
         self.inference, self.decoding = inference, decoding
         self.objective, self.prior, self.optimiser = objective, prior, optimiser
         self.features, self.min_count, self.gazetteers = features, min_count, gazetteers
-        self.hash_size, self.n_jobs = hash_size, n_jobs
+        self.functions, self.hash_size, self.n_jobs = functions, hash_size, n_jobs
         self.random_state, self.verbose = random_state, verbose
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> FactorialCRF:
@@ -186,8 +195,7 @@ class FactorialCRF(SequenceModel):
             raise InputError("FactorialCRF is trained by one process; leave out ranks")
         settings = Settings.of(self)
         settings.decoding = "viterbi"
-        training = FactorialTraining(settings, self._structure_of)
-        return training
+        return FactorialTraining(settings, self._structure_of, Views(self.looks, self.scores))
 
     def _settle(self, parameters: Parameters, classes: Sequence[str], voters: Any = None) -> None:
         del classes

@@ -13,8 +13,10 @@ from fieldcraft.design import Design, windows_of
 from fieldcraft.errors import InputError
 from fieldcraft.features.columns_of_labels import EncodedColumns, column_index
 from fieldcraft.labels import encode_partial
+from fieldcraft.models.column_views import Views
 from fieldcraft.models.default_templates import default_templates
 from fieldcraft.models.inputs import encode
+from fieldcraft.models.missing_labels import sum_over_missing
 from fieldcraft.models.training import NOTHING, Training
 from fieldcraft.models.training_settings import Settings, SharedDesign, Trained
 from fieldcraft.optimisers import Optimiser
@@ -34,26 +36,23 @@ class FactorialTraining(Training):
     ----------
     settings : as for Training
     structure_of : labels of the columns -> the structure
+    views : which templates the columns look at
     """
 
     columns: dict[str, list[str]]
 
-    def __init__(self, settings: Settings, structure_of: Callable[[Columns], FactorialChains]) -> None:
-        self._structure_of = structure_of
+    def __init__(
+        self, settings: Settings, structure_of: Callable[[Columns], FactorialChains], views: Views
+    ) -> None:
+        self._structure_of, self._views = structure_of, views
         super().__init__(settings, lambda _: structure_of(self.columns), None)
 
     def run(self, X: Any, y: Any, *, dev: Any = None, **options: Any) -> Trained:
         rows = rows_of(X, y)
         self.columns = declared(self.settings.labels, rows)
         missing = any(label is None for row in rows for labels in row.values() for label in labels)
-        if missing and self.settings.objective is None:
-            self.settings.objective = "marginal_likelihood"
-            self._choose(None)
-        if missing and not self.objective.partial:
-            raise InputError(
-                f"some labels are unknown, and {self.objective.name} needs all of them; leave objective out, "
-                "or use 'marginal_likelihood'"
-            )
+        if missing:
+            sum_over_missing(self)
         scored = None if dev is None else self._score_of(dev)
         return super().run(X, numbered(rows, self.columns), dev=scored, **options)
 
@@ -84,6 +83,8 @@ class FactorialTraining(Training):
             windows=windows_of(encoder),
             min_count=self.settings.min_count,
             supported=not self.rules.all_states,
+            looks=self._views.looks_of(self.columns, encoder),
+            own=self._views.owners(self.columns, encoder),
         )
         gold = known.any()
         design = Design(encoded, gold, index, known if self.objective.partial else None)
@@ -151,8 +152,8 @@ def rows_of(X: Any, y: Any) -> list[dict[str, list[Any]]]:
     for i, row in enumerate(y):
         if not isinstance(row, Mapping):
             raise InputError(
-                f"sequence {i}: labels are a {type(row).__name__}; give a dict column -> labels, with "
-                "each column (read corpora with label=['pos', 'chunk'])"
+                f"sequence {i}: labels are a {type(row).__name__}, those of one column; give a dict "
+                "column -> labels, or read the corpus with several label columns, for example pos and chunk"
             )
         if rows and list(row) != list(rows[0]):
             raise InputError(f"sequence {i} has the columns {', '.join(row)}, others {', '.join(rows[0])}")

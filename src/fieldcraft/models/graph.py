@@ -231,6 +231,18 @@ def method_of(kind: str, given: Any, table: Iterable[str]) -> Method:
     return name, options
 
 
+def check_width(model: Any, clique: str, given: int, copies: int = 1, *, constants: int = 0) -> None:
+    """InputError if features have another number of columns than in training.
+
+    A template has ``copies`` of the features and of so many constants as its columns.
+    """
+    model._require_fitted()
+    encoder = model._parameters.encoder
+    known = encoder.widths[encoder.names.index(clique)] // copies - constants
+    if given != known:
+        raise InputError(f"features have {given} columns, in training {known}; give the same features")
+
+
 def _refuse(given: Any) -> None:
     if given is not None:
         raise InputError("labels of graphs stand in their GraphInstances; y and constraints are not used")

@@ -13,6 +13,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.features.clique_columns import CliqueColumns, EncodedCliques
 from fieldcraft.features.index import FeatureIndex
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
+from fieldcraft.models.missing_labels import sum_over_missing
 from fieldcraft.models.training import Training
 from fieldcraft.models.training_settings import Known, Settings, SharedDesign, Trained
 from fieldcraft.optimisers import Optimiser
@@ -69,14 +70,8 @@ class GraphTraining(Training):
         if not known:
             raise InputError("no instance has a known label; there is nothing to learn from")
         missing = len(known) < sum(x.n_variables for x in self.instances)
-        if missing and self.settings.objective is None:
-            self.settings.objective = "marginal_likelihood"
-            self._choose(None)
-        if missing and not self.objective.partial:
-            raise InputError(
-                f"some labels are unknown, and {self.objective.name} needs all of them; leave objective out, "
-                "or use 'marginal_likelihood'"
-            )
+        if missing:
+            sum_over_missing(self)
         if self.objective.name in SUMS and self.inference[0] in UNSUMMED:
             raise InputError(
                 f"inference={self.inference[0]!r} has no log Z that {self.objective.name} could be computed "

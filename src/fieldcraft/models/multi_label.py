@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.errors import InputError
-from fieldcraft.models.graph import GraphCRF
+from fieldcraft.models.graph import GraphCRF, check_width
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.cliques import Clique, GraphInstance
 
@@ -120,7 +120,11 @@ class MultiLabelCRF(GraphCRF):
 
     def _instances(self, X: Any, labels: NDArray[Any] | None = None) -> list[GraphInstance]:
         self._require_fitted()
-        return instances_of(X, pairs_of(self.pairs, self._n_labels), self._n_labels, labels)
+        made = instances_of(X, pairs_of(self.pairs, self._n_labels), self._n_labels, labels)
+        for instance in made[:1]:
+            width = instance.cliques["label"][1].shape[1] // self._n_labels - 1
+            check_width(self, "label", width, self._n_labels, constants=1)
+        return made
 
 
 def pairs_of(pairs: Any, n_labels: int) -> NDArray[np.int32]:

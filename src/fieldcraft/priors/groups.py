@@ -191,12 +191,12 @@ def _of_part(key: str, index: FeatureIndex, names: Names) -> Mask:
 
 
 def _of_template(key: str, index: FeatureIndex, names: Names) -> Mask:
-    matching = np.array([*_matches(key, names.templates), *_matches(key, [LABEL_PAIRS])], bool)
+    matching = np.array([*matches(key, names.templates), *matches(key, [LABEL_PAIRS])], bool)
     return np.asarray(matching[index.template])  # -1, the last one, is the label pairs
 
 
 def _of_label(key: str, index: FeatureIndex, names: Names) -> Mask:
-    return np.asarray(np.array(_matches(key, names.labels), bool)[index.label])
+    return np.asarray(np.array(matches(key, names.labels), bool)[index.label])
 
 
 MASKS: dict[str, Callable[[Any, FeatureIndex, Names], Mask]] = {
@@ -225,7 +225,7 @@ RATIOS: dict[str, Callable[[FeatureIndex, float], Floats]] = {
 }
 
 
-def _matches(pattern: str, names: Sequence[str]) -> list[bool]:
+def matches(pattern: str, names: Sequence[str]) -> list[bool]:
     """Which names match: the equal one, or those that match the wildcards; brackets are literal."""
     if pattern in names:
         return [name == pattern for name in names]

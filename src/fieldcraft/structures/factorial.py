@@ -27,7 +27,7 @@ from fieldcraft import _core
 from fieldcraft.potentials import Parts
 from fieldcraft.structures.answers import Decoding, Inference
 from fieldcraft.structures.factorial_graphs import FactorialGraphs
-from fieldcraft.structures.structure import Floats, Ints, Structure
+from fieldcraft.structures.structure import Floats, Ints, Structure, by_sequence
 
 EXACT = "exact"
 MOST_STATES = 4096  # combinations of labels up to which "auto" is exact
@@ -204,9 +204,20 @@ class FactorialChains(Structure):
             "step": [(before[:, c] * m[c] + now[:, c]) * m[d] + now[:, d] for c, d in self.steps.tolist()],
         }
         for part, counted in cells.items():
-            rows = np.zeros((n, sum(s.stop - s.start for s in self.tables[part].values())))
-            tokens = sequence if part == "pair" else sequence[later]
-            for one, table in zip(counted, self.tables[part].values()):
-                np.add.at(rows, (tokens, table.start + one), 1.0)
-            arrays[part] = rows
+            width = sum(s.stop - s.start for s in self.tables[part].values())
+            first = (sequence if part == "pair" else sequence[later]) * width
+            at = [first + table.start + one for one, table in zip(counted, self.tables[part].values())]
+            flat = np.concatenate([np.zeros(0, np.int64), *at])
+            arrays[part] = np.bincount(flat, minlength=n * width).astype(np.float64).reshape(n, width)
         return Parts(arrays, offsets)
+
+    def dot(self, potentials: Any, weights: Parts) -> Floats:
+        """As for other structures; tables, one row for all, are multiplied as a matrix with a vector."""
+        if not all(np.isfinite(potentials[name]).all() for name in self.parts[1:]):
+            return super().dot(potentials, weights)
+        with np.errstate(invalid="ignore"):
+            node = np.where(weights["node"] == 0, 0.0, potentials["node"] * weights["node"]).sum(axis=1)
+        total = by_sequence(node, weights.offsets)
+        for name in self.parts[1:]:
+            total += weights[name] @ potentials[name]
+        return total

@@ -78,7 +78,7 @@ def test_refusals() -> None:
     with pytest.raises(InputError, match="no instance has a factor of this template"):
         fc.CollectiveClassifier().fit(features, 0 * graph, given)
     model = fc.CollectiveClassifier().fit(features, graph, given)
-    with pytest.raises(InputError, match="observations have 3 columns, in training 2 columns"):
+    with pytest.raises(InputError, match="features have 2 columns, in training 1; give the same"):
         model.predict(np.ones((16, 2)), graph)
     with pytest.raises(InputError, match="label 'z' is none of x, y"):
         model.predict(features, graph, ["z"] + [None] * 15)

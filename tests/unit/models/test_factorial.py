@@ -128,7 +128,10 @@ def test_refusals() -> None:
     other = [{**y[0], "chunk": ["Z", *y[0]["chunk"][1:]]}, *y[1:]]
     for refused, why in (
         (lambda: fc.FactorialCRF().fit(X, y[:2]), "4 sequences, labels of 2"),
-        (lambda: fc.FactorialCRF().fit(X, [row["pos"] for row in y]), "give a dict column -> labels"),
+        (
+            lambda: fc.FactorialCRF().fit(X, [row["pos"] for row in y]),
+            "give a dict column -> labels, or read the corpus with several",
+        ),
         (
             lambda: fc.FactorialCRF().fit(X, [{"pos": row["pos"], "chunk": []} for row in y]),
             "different lengths",

@@ -144,7 +144,7 @@ def test_bad_input_of_predictions() -> None:
     with pytest.raises(InputError, match="node 'a': label 'mid' is none of hi, lo"):
         crf.predict_tables({**NODES, "label": ["mid", None, None, None, None]}, EDGES)
     linked = crf.tables_.read(NODES, EDGES)
-    with pytest.raises(InputError, match="observations have 2 columns, in training"):
+    with pytest.raises(InputError, match="features have 1 columns, in training 7"):
         crf.predict(np.ones((5, 1)), linked.relations)
     with pytest.raises(InputError, match="variable 2: label 'hi' is none of lo"):
         fc.CollectiveClassifier(labels=["lo"]).fit_tables(NODES, EDGES)
