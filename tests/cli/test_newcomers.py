@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from shell import run, sentences
+from shell import run, sentences, shell
 
 import fieldcraft as fc
 
@@ -159,3 +159,21 @@ def test_flags_are_shown_as_flags() -> None:
     shown = run("tag", "--help").stdout
     assert "<bool>" not in shown
     assert "--confidence" in shown
+
+
+def test_objectives_of_graphs_are_not_offered_for_chains(folder: Path) -> None:
+    shown = " ".join(run("train", "--help").stdout.replace("│", " ").split())
+    assert "marginal_likelihood. A chain can minimise each of them" in shown
+    assert "piecewise" not in shown
+    assert "contrastive_divergence" in run("graph", "train", "--help").stdout
+    refused = run("train", "words.conll", "--objective", "piecewise", "-o", "m.fc", cwd=folder, check=2)
+    assert "is not one of likelihood" in refused.stderr
+
+
+def test_warnings_are_lines_in_the_words_of_the_shell(folder: Path) -> None:
+    (folder / "one.conll").write_text("Rome B-LOC\nfell O\n")
+    line = "fieldcraft train one.conll --columns word,ner --structure skip-chain -q -o m.fc"
+    done = shell(line, folder)
+    assert "warning: no two tokens of a sequence are similar" in done.stderr
+    assert "read whole documents (--documents), or choose another --similarity\n" in done.stderr
+    assert "UserWarning" not in done.stderr

@@ -57,8 +57,8 @@ def train(
     objective: Annotated[
         str | None,
         in_learning(
-            help="Loss on the data, chosen by the labels by default: {fieldcraft.objectives:OBJECTIVES}.",
-            **named("fieldcraft.objectives", "OBJECTIVES"),
+            help="Loss on the data, chosen by the labels by default: {fieldcraft.objectives:FOR_GRAPHS}.",
+            **named("fieldcraft.objectives", "FOR_GRAPHS"),
         ),
     ] = None,
     optimiser: Annotated[

@@ -57,15 +57,14 @@ class Command(TyperCommand):
     """A command whose help is completed when it is shown, and whose errors name its options."""
 
     def invoke(self, ctx: Any) -> Any:
-        from fieldcraft.cli.wording import as_options
+        from fieldcraft.cli.wording import as_options, warnings_as_lines
         from fieldcraft.errors import FieldcraftError
 
+        names = [str(parameter.name) for parameter in self.params if parameter.param_type_name == "option"]
         try:
-            return super().invoke(ctx)
+            with warnings_as_lines(names):
+                return super().invoke(ctx)
         except FieldcraftError as error:
-            names = [
-                str(parameter.name) for parameter in self.params if parameter.param_type_name == "option"
-            ]
             raise FieldcraftError(as_options(str(error), names)) from error
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

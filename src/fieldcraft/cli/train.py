@@ -168,8 +168,9 @@ class Learns:
     objective: Annotated[
         str | None,
         in_learning(
-            help="Loss on the data, the optimiser's own by default: {fieldcraft.objectives:OBJECTIVES}.",
-            **named("fieldcraft.objectives", "OBJECTIVES"),
+            help="Loss on the data, the optimiser's own by default: {fieldcraft.objectives:FOR_CHAINS}. "
+            "A chain can minimise each of them; other structures refuse some and name the rest.",
+            **named("fieldcraft.objectives", "FOR_CHAINS"),
         ),
     ] = None
     optimiser: Annotated[
