@@ -1,7 +1,7 @@
 """Template sets by name. Columns are ``word`` and ``pos``.
 
 simple    label bigrams, start and stop; (label, word). The same for tagging and entities.
-tagging   adds words around, words in lower case, affixes and shapes.
+tagging   adds words around, words and affixes in lower case, and shapes.
 tagging-plain  simple, words around and (label before, label, word); no affixes.
 entities  adds word and tag bigrams, orthography, affixes, length and Collins' formats.
 entities-words  for words without tags: words and affixes in lower case instead.
@@ -149,7 +149,7 @@ def _rung(n: int) -> str:
 
 NAMED: dict[str, str] = {
     "simple": "columns word\n" + _LABELS + "word\n",
-    "tagging": "columns word\n" + _LABELS + _WORDS + _AFFIXES + "shape(word[-1..1])\n",
+    "tagging": "columns word\n" + _LABELS + _WORDS + _LOWER_AFFIXES + "shape(word[-1..1])\n",
     "entities": _ENTITIES,
     "entities-words": "columns word\n"
     + (_LABELS + _WORDS + _TESTS + _AFFIXES + _LENGTH + _COLLINS + _LOWER_AFFIXES),

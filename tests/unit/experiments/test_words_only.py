@@ -13,7 +13,7 @@ import fieldcraft as fc
 def test_at_least_thirty_sets_and_three_variances() -> None:
     for corpus, default, chosen in [
         ("wnut17", "entities-words", "lower, lower affixes"),
-        ("ewt", "tagging", "lower, shapes"),
+        ("ewt", "tagging", "lower, shapes, lower affixes"),
     ]:
         task = words_only.CORPORA[corpus]
         sets = {name: fc.Templates.parse(task.templates(name)) for name in task.sets}
