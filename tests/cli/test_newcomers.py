@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from shell import run, sentences, shell
+from shell import run, sentences
 
 import fieldcraft as fc
 
@@ -170,10 +170,11 @@ def test_objectives_of_graphs_are_not_offered_for_chains(folder: Path) -> None:
     assert "is not one of likelihood" in refused.stderr
 
 
+@pytest.mark.filterwarnings("default")
 def test_warnings_are_lines_in_the_words_of_the_shell(folder: Path) -> None:
     (folder / "one.conll").write_text("Rome B-LOC\nfell O\n")
-    line = "fieldcraft train one.conll --columns word,ner --structure skip-chain -q -o m.fc"
-    done = shell(line, folder)
+    line = "train one.conll --columns word,ner --structure skip-chain -q -o m.fc"
+    done = run(*line.split(), cwd=folder)
     assert "warning: no two tokens of a sequence are similar" in done.stderr
     assert "read whole documents (--documents), or choose another --similarity\n" in done.stderr
     assert "UserWarning" not in done.stderr

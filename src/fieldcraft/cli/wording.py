@@ -59,12 +59,15 @@ def check_columns(corpus: Any, given: str | None) -> None:
     from fieldcraft.errors import CorpusError
     from fieldcraft.features.named import NAMED
     from fieldcraft.features.templates import Templates
+    from fieldcraft.models.default_templates import over_words
     from fieldcraft.spelling import closest
 
     if given in (None, "none"):
         return
     templates = Templates.resolve(given)
     columns = [name for name in corpus.fields if name not in corpus.label_names]
+    if over_words(given, columns) is not None:
+        return
     lacking = [name for name in templates.named_columns if name not in (*columns, FIRST)]
     if templates.positional or not lacking or not columns:
         return
@@ -73,7 +76,7 @@ def check_columns(corpus: Any, given: str | None) -> None:
     if meant is not None:
         raise CorpusError(f"no column is called {lacking[0]!r}; did you mean --templates {meant}?")
     looks = f"the templates look at {_listed(lacking)}, which {corpus.source} does not have"
-    if len(free) < len(lacking):
+    if len(free) < len(lacking) or "form" in columns:  # the columns of CoNLL-U have fixed names
         remedy = f"its columns are {', '.join(corpus.fields)}; use --templates entities-words or tagging"
     else:
         renamed = dict(zip(free, lacking))

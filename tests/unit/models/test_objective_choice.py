@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import fieldcraft as fc
+from fieldcraft.errors import InputError
 from fieldcraft.structures.clique_graphs import BoundGraphs
 from laws.cases import OF_CHAINS
 from unit.training.corpora import draw
@@ -171,9 +172,7 @@ def test_names_by_structure_are_those_that_train() -> None:
 
 def test_a_structure_without_the_operations_names_the_rest() -> None:
     X, y = [["a", "b"]], [["B-X", "O"]]
-    with pytest.raises(
-        fc.InputError, match="segments has no operation log_marginals.*use likelihood, "
-    ) as it:
+    with pytest.raises(InputError, match="segments has no operation log_marginals.*use likelihood, ") as it:
         fc.SegmentCRF("word", objective="pointwise").fit(X, y)
     assert "pseudo_likelihood" not in str(it.value)
     assert "softmax_margin, viterbi or marginal_likelihood" in str(it.value)
