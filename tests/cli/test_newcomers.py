@@ -41,6 +41,7 @@ MISTAKES = {
     ),
     "wrong file order": ("tag test.conll ner.fc", "the model comes first, then the files: ner.fc test.conll"),
     "misspelt option": ("train words.conll --template word -o m.fc", "--templates"),
+    "misspelt value": ("train words.conll --optimiser L-BFGS -o m.fc", "did you mean 'lbfgs'?"),
     "empty input": ("train empty.conll -o m.fc", "give a file with at least one token"),
     "missing label column": ("train words.conll --label ner -o m.fc", "--columns word,ner"),
     "model for other columns": ("tag ner.fc four.conll", "name those of this file with --columns"),

@@ -33,7 +33,10 @@ def named(module: str, table: str, *extra: str) -> dict[str, Any]:
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in names():
-            raise typer.BadParameter(f"{value!r} is not one of {', '.join(names())}")
+            from fieldcraft.spelling import suggestion
+
+            meant = suggestion(value, names())
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(names())}{meant}")
         return value
 
     return {"callback": check, "autocompletion": names}
