@@ -69,7 +69,7 @@ def train(
         ),
     ] = "auto",
     variance: Annotated[float, in_learning(help="Of the Gaussian prior; smaller is stricter.")] = 10.0,
-    max_seconds: Annotated[float | None, in_learning(min=0.0, help="Stop after this time.")] = None,
+    max_seconds: Annotated[float | None, in_learning(min=0.0, help="Stop after this many seconds.")] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
