@@ -49,7 +49,7 @@ def warnings_as_lines(options: Iterable[str]) -> Iterator[None]:
 
     with warnings.catch_warnings():
         shown = warnings.showwarning
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
 
 
