@@ -52,7 +52,7 @@ def draw(words: list[list[str]], chances: list[dict[str, np.ndarray[Any, Any]]],
                     x, y, word, ha="center", va="center", fontsize=9, bbox={"facecolor": face, "pad": 3}
                 )
                 axes.text(x, y - 0.42, f"{value:.2f}", ha="center", va="center", fontsize=7, color="0.4")
-    axes.add_patch(Arc((middle[0], 2.0), 0.5, 1.3, theta1=270, theta2=90, color="tab:blue", linestyle="--"))
+    axes.add_patch(Arc((middle[0], 1.95), 0.5, 0.9, theta1=270, theta2=90, color="tab:blue", linestyle="--"))
     axes.text(middle[0] + 0.4, 2.0, "skip edge", va="center", color="tab:blue", fontsize=8)
     axes.set(xlim=(-2.2, max(map(len, words)) - 0.3), ylim=(-0.8, 4.6))
     axes.axis("off")

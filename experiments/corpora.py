@@ -92,7 +92,7 @@ TASKS = {
         tagging,
         "token_accuracy",
         "accuracy",
-        {**LADDER, "standard": "tagging"},
+        {**LADDER, "standard": "tagging-plain"},
         "CoNLL-2000, tags collapsed to N, V, J, R and O, 1,636 training sentences drawn for development. "
         "The tags are those of the Brill tagger, where the thesis had the treebank's: "
         "directions can be compared, accuracies cannot.",

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLES = {
     ("train", "--prior"): ("fieldcraft.priors", "PRIORS"),
     ("train", "--optimiser"): ("fieldcraft.optimisers", "OPTIMISERS"),
-    ("train", "--objective"): ("fieldcraft.objectives", "OBJECTIVES"),
+    ("train", "--objective"): ("fieldcraft.objectives", "FOR_CHAINS"),
+    ("graph train", "--objective"): ("fieldcraft.objectives", "FOR_GRAPHS"),
     ("train", "--features"): ("fieldcraft.design", "FEATURES"),
     ("train", "--templates"): ("fieldcraft.features.named", "NAMED"),
     ("pool train", "--experts"): ("fieldcraft.pools.experts", "SETS"),

@@ -41,6 +41,7 @@ MISTAKES = {
     ),
     "wrong file order": ("tag test.conll ner.fc", "the model comes first, then the files: ner.fc test.conll"),
     "misspelt option": ("train words.conll --template word -o m.fc", "--templates"),
+    "misspelt value": ("train words.conll --optimiser L-BFGS -o m.fc", "did you mean 'lbfgs'?"),
     "empty input": ("train empty.conll -o m.fc", "give a file with at least one token"),
     "missing label column": ("train words.conll --label ner -o m.fc", "--columns word,ner"),
     "model for other columns": ("tag ner.fc four.conll", "name those of this file with --columns"),
@@ -159,3 +160,22 @@ def test_flags_are_shown_as_flags() -> None:
     shown = run("tag", "--help").stdout
     assert "<bool>" not in shown
     assert "--confidence" in shown
+
+
+def test_objectives_of_graphs_are_not_offered_for_chains(folder: Path) -> None:
+    shown = " ".join(run("train", "--help").stdout.replace("│", " ").split())
+    assert "marginal_likelihood. A chain can minimise each of them" in shown
+    assert "piecewise" not in shown
+    assert "contrastive_divergence" in run("graph", "train", "--help").stdout
+    refused = run("train", "words.conll", "--objective", "piecewise", "-o", "m.fc", cwd=folder, check=2)
+    assert "is not one of likelihood" in refused.stderr
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_lines_in_the_words_of_the_shell(folder: Path) -> None:
+    (folder / "one.conll").write_text("Rome B-LOC\nfell O\n")
+    line = "train one.conll --columns word,ner --structure skip-chain -q -o m.fc"
+    done = run(*line.split(), cwd=folder)
+    assert "warning: no two tokens of a sequence are similar" in done.stderr
+    assert "read whole documents (--documents), or choose another --similarity\n" in done.stderr
+    assert "UserWarning" not in done.stderr

@@ -36,11 +36,14 @@ def page(browser: Any) -> Iterator[Any]:
 
 
 def problems_of(page: Any, address: str) -> list[str]:
-    """What a reader of a page would stumble over."""
+    """What a reader of a page would stumble over; ends at the other width, for the next page."""
     page.goto(address, wait_until="load")
-    found: list[str] = list(page.evaluate(CHECKS))
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
+    found: list[str] = []
+    now = page.viewport_size["width"]
+    for width in sorted(WIDTHS, key=lambda width: width != now):
+        if width != now:
+            page.set_viewport_size({"width": width, "height": 900})
+        found += [f"at {width}: {problem}" for problem in page.evaluate(CHECKS)]
         over = page.evaluate(OVERFLOW)
         found += [f"{over} pixels wider than {width}"] if over > 0 else []
     return found

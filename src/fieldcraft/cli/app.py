@@ -132,7 +132,7 @@ def fieldcraft(
     quiet: Quiet = False,
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_version),
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_version),
     ] = False,
 ) -> None:
     """Label sequences with conditional random fields: learn from examples, tag, say how sure it is."""

@@ -73,7 +73,9 @@ class Kept:
 def bake_off(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
-    dev: Annotated[list[str], in_reading("--dev", metavar="FILE", help="Held-out file that scores them.")],
+    dev: Annotated[
+        list[str], in_reading("--dev", metavar="FILE", help="Development file, to score the models.")
+    ],
     reading: Tables,
     partial: PartialLabels,
     looks: Looks,

@@ -19,15 +19,20 @@ Labels = list[list[str]]
 
 
 def compare(
-    gold_file: Annotated[str, typer.Argument(metavar="GOLD", help="File with the right labels.")],
+    gold_file: Annotated[str, typer.Argument(metavar="GOLD", help="File with the correct labels.")],
     first: Annotated[str, typer.Argument(metavar="RUN1", help="The same tokens, labelled by one system.")],
-    second: Annotated[str, typer.Argument(metavar="RUN2", help="And by another; - is standard input.")],
+    second: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN2", help="The same tokens, labelled by another system; - is standard input."
+        ),
+    ],
     *,
     gold: Annotated[int, in_reading(help="Column of the labels in GOLD; -1 is the last.")] = -1,
     predicted: Annotated[int, in_reading(help="Column of the labels in the runs.")] = -1,
     delimiter: Delimiter = "auto",
     spans: Spans,
-    resamples: Annotated[int, in_scoring(min=1, help="Draws of the bootstrap.")] = 5000,
+    resamples: Annotated[int, in_scoring(min=1, help="Number of bootstrap samples.")] = 5000,
     level: Annotated[float, in_scoring(min=0.01, max=0.999, help="Of its interval.")] = 0.95,
     metric: Metric = "auto",
     json: Json = False,

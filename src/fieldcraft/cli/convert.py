@@ -33,7 +33,7 @@ class Schemes:
     ] = None
     scheme_to: Annotated[
         str | None,
-        in_writing(help="Scheme to spell the labels in: io, iob1, iob2, iobes or bilou.", **_SCHEMES),
+        in_writing(help="Scheme to convert the labels to: io, iob1, iob2, iobes or bilou.", **_SCHEMES),
     ] = None
 
 

@@ -21,7 +21,7 @@ HEAD = """\
 This page is written from the commands' own help (`python -m fieldcraft.cli.document`).
 
 Data goes to standard output, everything else to standard error; `-` is standard input or output. `fieldcraft
-COMMAND --help` prints what stands here. `fieldcraft --install-completion` teaches your shell the names.
+COMMAND --help` prints the same text. `fieldcraft --install-completion` installs completion for your shell.
 
 | exit code | means |
 |---|---|

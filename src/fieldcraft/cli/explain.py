@@ -33,7 +33,9 @@ def explain(
     sequence: Annotated[int, in_shown(min=0, help="Number of the sequence, from 0.")] = 0,
     token: Annotated[int | None, in_shown(min=0, help="Number of the token, from 0.")] = None,
     node: Annotated[str | None, in_shown(metavar="ID", help="Of node models: the node's id.")] = None,
-    against: Annotated[str | None, in_shown(help="Label to compare with; the runner-up by default.")] = None,
+    against: Annotated[
+        str | None, in_shown(help="Label to compare with; the second-best by default.")
+    ] = None,
     top: Annotated[int, in_shown(min=1, help="Features per token.")] = 10,
     json: Json = False,
     html: Html = None,

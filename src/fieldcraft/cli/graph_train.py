@@ -57,8 +57,8 @@ def train(
     objective: Annotated[
         str | None,
         in_learning(
-            help="Loss on the data, chosen by the labels by default: {fieldcraft.objectives:OBJECTIVES}.",
-            **named("fieldcraft.objectives", "OBJECTIVES"),
+            help="Loss on the data, chosen by the labels by default: {fieldcraft.objectives:FOR_GRAPHS}.",
+            **named("fieldcraft.objectives", "FOR_GRAPHS"),
         ),
     ] = None,
     optimiser: Annotated[
@@ -69,7 +69,7 @@ def train(
         ),
     ] = "auto",
     variance: Annotated[float, in_learning(help="Of the Gaussian prior; smaller is stricter.")] = 10.0,
-    max_seconds: Annotated[float | None, in_learning(min=0.0, help="Stop after this time.")] = None,
+    max_seconds: Annotated[float | None, in_learning(min=0.0, help="Stop after this many seconds.")] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,

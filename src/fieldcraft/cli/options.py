@@ -33,7 +33,10 @@ def named(module: str, table: str, *extra: str) -> dict[str, Any]:
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in names():
-            raise typer.BadParameter(f"{value!r} is not one of {', '.join(names())}")
+            from fieldcraft.spelling import suggestion
+
+            meant = suggestion(value, names())
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(names())}{meant}")
         return value
 
     return {"callback": check, "autocompletion": names}
@@ -57,15 +60,14 @@ class Command(TyperCommand):
     """A command whose help is completed when it is shown, and whose errors name its options."""
 
     def invoke(self, ctx: Any) -> Any:
-        from fieldcraft.cli.wording import as_options
+        from fieldcraft.cli.wording import as_options, warnings_as_lines
         from fieldcraft.errors import FieldcraftError
 
+        names = [str(parameter.name) for parameter in self.params if parameter.param_type_name == "option"]
         try:
-            return super().invoke(ctx)
+            with warnings_as_lines(names):
+                return super().invoke(ctx)
         except FieldcraftError as error:
-            names = [
-                str(parameter.name) for parameter in self.params if parameter.param_type_name == "option"
-            ]
             raise FieldcraftError(as_options(str(error), names)) from error
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -78,10 +80,10 @@ class Command(TyperCommand):
 
 Jobs = Annotated[int | None, in_running("--jobs", "-j", help="Threads; all allowed cores by default.", min=1)]
 Seed = Annotated[int, in_running("--seed", help="Seed of every random choice.")]
-Quiet = Annotated[bool, in_running("--quiet", "-q", help="Say nothing but warnings and errors.")]
+Quiet = Annotated[bool, in_running("--quiet", "-q", help="Print only warnings and errors.")]
 Json = Annotated[bool, in_writing("--json", help="Write JSON, for programs.")]
 Output = Annotated[
-    str, in_writing("--output", "-o", help="File to write; - is standard output, .gz is packed.")
+    str, in_writing("--output", "-o", help="File to write; - is standard output, .gz is compressed.")
 ]
 Html = Annotated[str | None, in_writing("--html", metavar="FILE", help="Write a web page to a file.")]
 Model = Annotated[
@@ -92,7 +94,7 @@ Files = Annotated[
     typer.Argument(metavar="[FILES]", help="Files to read; - or none is standard input.", show_default=False),
 ]
 Text = Annotated[
-    bool, in_reading("--text", help="Each line is a raw text, cut into tokens by the model's rule.")
+    bool, in_reading("--text", help="Each line is raw text, split into tokens by the model's rule.")
 ]
 Metric = Annotated[
     str | None,
@@ -126,7 +128,7 @@ class Reading:
         ),
     ] = None
     separator: Annotated[
-        str | None, in_reading(help="What parts columns: auto, blank, tab or a character.")
+        str | None, in_reading(help="What separates columns: auto, blank, tab or a character.")
     ] = None
     docstart: Annotated[str | None, in_reading(help="skip or keep -DOCSTART- lines.")] = None
     documents: Annotated[
@@ -135,9 +137,9 @@ class Reading:
             "--documents", help="Sentences between -DOCSTART- (# newdoc, # doc) lines are one sequence."
         ),
     ] = False
-    comment: Annotated[str | None, in_reading(help="Drop lines that open with this.", metavar="PREFIX")] = (
-        None
-    )
+    comment: Annotated[
+        str | None, in_reading(help="Ignore lines that begin with this.", metavar="PREFIX")
+    ] = None
     encoding: Annotated[
         str | None, in_reading(help="utf-8 by default, or UTF-16 with a byte-order mark; latin-1 …")
     ] = None
@@ -161,7 +163,7 @@ class Tables(Reading):
 
     sequence: Annotated[
         str | None,
-        in_reading(metavar="NAME", help="Of csv and tsv: the column whose value changes between sequences."),
+        in_reading(metavar="NAME", help="For csv and tsv: the column whose value changes between sequences."),
     ] = None
 
 

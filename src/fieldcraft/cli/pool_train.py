@@ -26,12 +26,12 @@ class Ends:
     max_iterations: Annotated[
         int | None,
         in_stopping(
-            "--max-iterations", "--epochs", min=0, help="Stop each training after so many iterations."
+            "--max-iterations", "--epochs", min=0, help="Stop each training after this many iterations."
         ),
     ] = None
     patience: Annotated[
         int | None,
-        in_stopping(min=1, help="Stop a training after so many --dev scores without a better one."),
+        in_stopping(min=1, help="Stop a training after this many --dev scores without an improvement."),
     ] = None
     keep_best: Annotated[
         bool, in_stopping("--keep-best", help="Keep the iteration with the best --dev score.")

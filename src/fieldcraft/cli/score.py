@@ -36,7 +36,9 @@ class Spans:
             **named("fieldcraft.evaluation.span_rules", "STRICT"),
         ),
     ] = None
-    raw: Annotated[bool, in_counting("--raw", "-r", help="Each label but O is a span of one token.")] = False
+    raw: Annotated[bool, in_counting("--raw", "-r", help="Each label except O is a span of one token.")] = (
+        False
+    )
 
     def rules(self) -> dict[str, str]:
         """Arguments of the metrics."""

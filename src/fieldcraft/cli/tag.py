@@ -28,7 +28,7 @@ Constraints = Annotated[
     in_answers(
         "--constraints",
         metavar="FILE",
-        help="What the labels must obey, one rule a line (at_most 1 city …); the model's own by default.",
+        help="Rules that labels must obey, one per line (at_most 1 city …); the model's own by default.",
     ),
 ]
 OutputDir = Annotated[

@@ -57,9 +57,9 @@ class Looks:
     features: Annotated[
         str, in_looks(help="{fieldcraft.design:FEATURES}.", **named("fieldcraft.design", "FEATURES"))
     ] = "supported"
-    min_count: Annotated[int, in_looks(min=1, help="Leave out features seen less often.")] = 1
+    min_count: Annotated[int, in_looks(min=1, help="Leave out features seen fewer times than this.")] = 1
     tokenizer: Annotated[
-        str | None, in_looks(help="How `tag --text` cuts text: words, whitespace or characters.")
+        str | None, in_looks(help="How `tag --text` splits text: words, whitespace or characters.")
     ] = None
 
     def files(self) -> list[str]:
@@ -76,14 +76,16 @@ class Structures:
         str,
         in_looks(
             help="{fieldcraft.cli.training:STRUCTURES}: chain labels tokens, segments looks at whole spans, "
-            "skip-chain joins similar words of a document, factorial labels several columns "
+            "skip-chain connects similar words of a document, factorial labels several columns "
             "(--label pos,chunk).",
             **named("fieldcraft.cli.training", "STRUCTURES"),
         ),
     ] = "chain"
     max_length: Annotated[
         str | None,
-        in_looks(metavar="N", help="Most tokens of a segment: auto, a number, or TYPE=N,TYPE=N."),
+        in_looks(
+            metavar="N", help="Maximum length of a segment in tokens: auto, a number, or TYPE=N,TYPE=N."
+        ),
     ] = None
     segment_templates: Annotated[
         str | None,
@@ -92,7 +94,7 @@ class Structures:
     similarity: Annotated[
         str | None,
         in_looks(
-            help="Of skip chains: which capitalised words are joined: "
+            help="For skip chains: which capitalised words are connected: "
             "{fieldcraft.features.word_pairs:SIMILARITIES}.",
             **named("fieldcraft.features.word_pairs", "SIMILARITIES"),
         ),
@@ -100,12 +102,16 @@ class Structures:
     max_pairs_per_word: Annotated[
         int | None,
         in_looks(
-            metavar="N", min=0, help="Of skip chains: join a word with the N nearest before it; 0 for all."
+            metavar="N",
+            min=0,
+            help="For skip chains: connect a word with the N nearest ones before it; 0 for all.",
         ),
     ] = None
     codes: Annotated[
         int | None,
-        in_looks(metavar="BITS", min=1, help="For many labels: a code of so many bits, a chain for each."),
+        in_looks(
+            metavar="BITS", min=1, help="For many labels: an error-correcting code with this many bits."
+        ),
     ] = None
 
 
@@ -125,7 +131,7 @@ class Chains:
         str | None,
         in_looks(
             metavar="FILE",
-            help="What labels must obey, one rule a line: at_most 1 city, forbidden O I-x, implies a b …; "
+            help="Rules that labels must obey, one per line: at_most 1 city, forbidden O I-x, implies a b …; "
             "the model keeps them.",
         ),
     ] = None
@@ -159,8 +165,12 @@ class Learns:
             **named("fieldcraft.priors", "PRIORS", "auto"),
         ),
     ] = "auto"
-    variance: Annotated[float | None, in_learning(help="Of the Gaussian part.")] = None
-    scale: Annotated[float | None, in_learning(help="Of the Laplacian part, or the hyperbolic.")] = None
+    variance: Annotated[
+        float | None, in_learning(help="Variance of the Gaussian; smaller is a stronger penalty.")
+    ] = None
+    scale: Annotated[
+        float | None, in_learning(help="Scale of the Laplacian or hyperbolic; smaller is a stronger penalty.")
+    ] = None
     positive: Annotated[float | None, in_learning(help="Strength of inequality on positive weights.")] = None
     negative: Annotated[
         float | None, in_learning(help="The same on negative weights; as --positive by default.")
@@ -168,8 +178,9 @@ class Learns:
     objective: Annotated[
         str | None,
         in_learning(
-            help="Loss on the data, the optimiser's own by default: {fieldcraft.objectives:OBJECTIVES}.",
-            **named("fieldcraft.objectives", "OBJECTIVES"),
+            help="Loss on the data, the optimiser's own by default: {fieldcraft.objectives:FOR_CHAINS}. "
+            "A chain can minimise each of them; other structures refuse some and name the rest.",
+            **named("fieldcraft.objectives", "FOR_CHAINS"),
         ),
     ] = None
     optimiser: Annotated[
@@ -191,11 +202,11 @@ class Stops:
             "--max-iterations",
             "--epochs",
             min=0,
-            help="Stop after so many iterations, or passes over the corpus.",
+            help="Stop after this many iterations, or passes over the corpus.",
         ),
     ] = None
     patience: Annotated[
-        int | None, in_stopping(min=1, help="Stop after so many --dev scores without a better one.")
+        int | None, in_stopping(min=1, help="Stop after this many --dev scores without an improvement.")
     ] = None
     score_every: Annotated[
         int | None,
@@ -205,7 +216,7 @@ class Stops:
             help="Score --dev every K iterations; by default so that it takes about a tenth of the time.",
         ),
     ] = None
-    max_seconds: Annotated[float | None, in_stopping(min=0, help="Stop when the time is up.")] = None
+    max_seconds: Annotated[float | None, in_stopping(min=0, help="Stop after this many seconds.")] = None
     snapshot: Annotated[
         str | None,
         in_stopping(
@@ -216,7 +227,9 @@ class Stops:
     snapshot_every: Annotated[
         int | None, in_stopping(metavar="K", min=1, help="Every K iterations; 10 by default.")
     ] = None
-    resume: Annotated[bool, in_stopping("--resume", help="Go on from the snapshot if it is there.")] = False
+    resume: Annotated[bool, in_stopping("--resume", help="Continue from the snapshot if there is one.")] = (
+        False
+    )
 
     def snapshots(self, output: str, *, always: bool = False) -> dict[str, Any]:
         """The arguments of fit about snapshots, which are ``always`` written on several ranks."""
@@ -233,16 +246,18 @@ class Keeps:
     """The content of the model file."""
 
     compact: Annotated[bool, in_file("--compact", help="Leave out what only inspection needs.")] = False
-    float32: Annotated[bool, in_file("--float32", help="Keep weights in half the space.")] = False
+    float32: Annotated[
+        bool, in_file("--float32", help="Store weights in single precision: half the space.")
+    ] = False
 
 
 def train(
     files: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Labelled files; - is standard input.")],
     *,
-    output: Annotated[str, in_file("--output", "-o", metavar="MODEL", help="Where the model goes.")],
+    output: Annotated[str, in_file("--output", "-o", metavar="MODEL", help="Model file to write.")],
     dev: Annotated[
         list[str] | None,
-        in_reading("--dev", metavar="FILE", help="Held-out file, scored as training goes on."),
+        in_reading("--dev", metavar="FILE", help="Development file, scored during training."),
     ] = None,
     reading: Tables,
     partial: PartialLabels,

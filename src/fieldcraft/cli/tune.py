@@ -54,7 +54,7 @@ class Kept:
         str | None,
         in_writing(
             metavar="FILE",
-            help="Rows as JSON lines, from which the same command goes on; MODEL.jsonl by default.",
+            help="File of results (JSON lines), from which the command continues; MODEL.jsonl by default.",
         ),
     ] = None
     plot: Annotated[str | None, in_writing(metavar="FILE.png", help="Draw score and active weights.")] = None
@@ -67,10 +67,10 @@ def tune(
     ],
     *,
     dev: Annotated[
-        list[str] | None, in_reading("--dev", metavar="FILE", help="Held-out file that scores them.")
+        list[str] | None, in_reading("--dev", metavar="FILE", help="Development file, to score the models.")
     ] = None,
     output: Annotated[
-        str | None, in_file("--output", "-o", metavar="MODEL", help="Where the best model goes.")
+        str | None, in_file("--output", "-o", metavar="MODEL", help="File for the best model.")
     ] = None,
     reading: Tables,
     partial: PartialLabels,

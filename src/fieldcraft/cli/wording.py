@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from fieldcraft.terminal import visible
 
 UNNAMED = re.compile(r"c[0-9]+$")
 
@@ -14,16 +19,38 @@ def as_options(message: str, options: Iterable[str]) -> str:
 
     >>> as_options("pass encoding='latin-1', or min_count= 2", ["encoding", "min_count"])
     'pass --encoding latin-1, or --min-count 2'
+    >>> as_options("give label=['pos', 'chunk'] (or documents=True)", ["label", "documents"])
+    'give --label pos,chunk (or --documents)'
     """
     names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
-    pattern = re.compile(rf"(?<![\w(.\-'])({names})=('[^' ]*'|(?=[\w-]))?") if names else None
+    values = r"'[^' ]*'|\['[^\]]*'\]|True\b|(?=[\w-])"
+    pattern = re.compile(rf"(?<![\w.\-'])(?<!\w\()({names})=({values})?") if names else None
 
     def spelled(match: re.Match[str]) -> str:
         value = match[2]
         option = "--" + match[1].replace("_", "-")
-        return option if value is None else f"{option} {value.strip(chr(39))}"
+        if value in (None, "True"):
+            return option
+        return f"{option} {value.strip('[]').replace(', ', ',').replace(chr(39), '')}"
 
     return pattern.sub(spelled, message) if pattern else message
+
+
+@contextmanager
+def warnings_as_lines(options: Iterable[str]) -> Iterator[None]:
+    """The library's warnings as lines on standard error, without the place in the code."""
+    names = list(options)
+
+    def show(message: Any, category: Any, *place: Any) -> None:
+        if issubclass(category, UserWarning):
+            print(f"warning: {visible(as_options(str(message), names))}", file=sys.stderr)
+        else:
+            shown(message, category, *place)
+
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def check_columns(corpus: Any, given: str | None) -> None:
@@ -32,12 +59,15 @@ def check_columns(corpus: Any, given: str | None) -> None:
     from fieldcraft.errors import CorpusError
     from fieldcraft.features.named import NAMED
     from fieldcraft.features.templates import Templates
+    from fieldcraft.models.default_templates import over_words
     from fieldcraft.spelling import closest
 
     if given in (None, "none"):
         return
     templates = Templates.resolve(given)
     columns = [name for name in corpus.fields if name not in corpus.label_names]
+    if over_words(given, columns) is not None:
+        return
     lacking = [name for name in templates.named_columns if name not in (*columns, FIRST)]
     if templates.positional or not lacking or not columns:
         return
@@ -46,7 +76,7 @@ def check_columns(corpus: Any, given: str | None) -> None:
     if meant is not None:
         raise CorpusError(f"no column is called {lacking[0]!r}; did you mean --templates {meant}?")
     looks = f"the templates look at {_listed(lacking)}, which {corpus.source} does not have"
-    if len(free) < len(lacking):
+    if len(free) < len(lacking) or "form" in columns:  # the columns of CoNLL-U have fixed names
         remedy = f"its columns are {', '.join(corpus.fields)}; use --templates entities-words or tagging"
     else:
         renamed = dict(zip(free, lacking))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 AUTO = "auto"  # the label column that a format has by default
+DEFAULT = "default"  # the same for formats whose columns have fixed names, elsewhere no labels
 
 
 class ReadOptions(TypedDict, total=False):
@@ -53,7 +54,7 @@ def read(
     source: Any,
     *,
     columns: str | Iterable[str] | None = None,
-    label: LabelChoice = None,
+    label: LabelChoice = DEFAULT,
     format: str = "auto",
     lazy: bool = False,
     scheme: str | None = None,
@@ -75,8 +76,9 @@ def read(
     columns    names of a column file's columns (default word, c1, c2, ..., label; c0 is the first one,
                whatever its name); for formats that carry names,
                the ones to keep. A string is cut at its blanks: "word pos ner"
-    label      name (or position, -1 is the last) of the label column, several, or None; "auto" is upos
-               in CoNLL-U and the last column elsewhere
+    label      name (or position, -1 is the last) of the label column, several, or None for unlabelled text.
+               "default" is upos in CoNLL-U (if `columns` keeps it) and None elsewhere, "auto" is upos in
+               CoNLL-U and the last column elsewhere
     format     columns, conllu, attributes, jsonl, csv, tsv (both with a line of names); auto goes by
                extension, then by content; a `.tsv` is columns unless its first line has the names `columns`
     lazy       a Stream that reads as it is iterated, in constant memory
@@ -98,7 +100,7 @@ def read(
     if is_table(source):
         if documents:
             raise CorpusError("documents= is for column files and CoNLL-U; name the column with sequence=")
-        label = -1 if label == AUTO else label
+        label = {AUTO: -1, DEFAULT: None}.get(label, label) if isinstance(label, str) else label
         corpus = Corpus.from_table(source, sequence=sequence, columns=names, label=label)
         return corpus.respelled(respell) if respell else corpus
     if not is_source(source):
@@ -137,6 +139,9 @@ def _start(job: ReadJob, format: str, respell: Respell | None = None) -> tuple[R
     row = formats.by_name(format)
     if job.label == AUTO:
         job.label = row.label
+    elif job.label == DEFAULT:
+        fixed = isinstance(row.label, str) and row.label in (job.columns or (row.label,))
+        job.label = row.label if fixed else None
     for name in ("separator", "docstart", "comment", "documents", "sequence"):
         if getattr(job, name) != getattr(ReadJob, name) and name not in row.options:
             raise CorpusError(f"{job.source.name}: {name}= is not for format {format}; leave it out")

@@ -1,7 +1,8 @@
 """Template sets by name. Columns are ``word`` and ``pos``.
 
 simple    label bigrams, start and stop; (label, word). The same for tagging and entities.
-tagging   adds words around and (label before, label, word).
+tagging   adds words around, words and affixes in lower case, and shapes.
+tagging-plain  simple, words around and (label before, label, word); no affixes.
 entities  adds word and tag bigrams, orthography, affixes, length and Collins' formats.
 entities-words  for words without tags: words and affixes in lower case instead.
 a1 … a4   entities and more and more n-grams of words and tags: a ladder into overfitting.
@@ -9,8 +10,8 @@ entities-gazetteers  entities and membership in six gazetteers, plain and with t
 announcements  for skip chains: words, tags, forms, lists of names, times and dates at offsets -4 .. 4.
 entities-s1 … -g     its subsets: s1 (= simple) in s2; s2, n, o, a and g are disjoint and cover it.
 
-docs/templates.md documents choices that the sources leave open. Hazard: ``tagging`` must not look at
-``pos``, which it predicts. n, o, a and g have no label pairs: add them to s1 or s2.
+docs/templates.md documents choices that the sources leave open. Hazard: sets for tagging must not look at
+``pos``, which they predict. n, o, a and g have no label pairs: add them to s1 or s2.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ first
 last
 """
 
-_TAGGING = """\
+_PLAIN = """\
 edge: word
 word[-2..2]
 """
@@ -129,7 +130,7 @@ def _announcement(at: int) -> list[str]:
 
 
 _COLUMNS = "columns word pos\n"
-_ENTITIES = _COLUMNS + _LABELS + _TAGGING + _NGRAMS + _TESTS + _AFFIXES + _LENGTH + _COLLINS
+_ENTITIES = _COLUMNS + _LABELS + _PLAIN + _NGRAMS + _TESTS + _AFFIXES + _LENGTH + _COLLINS
 _SUBSETS = {  # of entities-gazetteers
     "s1": _LABELS + "word\n",
     "s2": _LABELS + "edge: word\nword\n",
@@ -148,7 +149,7 @@ def _rung(n: int) -> str:
 
 NAMED: dict[str, str] = {
     "simple": "columns word\n" + _LABELS + "word\n",
-    "tagging": "columns word\n" + _LABELS + _TAGGING,
+    "tagging": "columns word\n" + _LABELS + _WORDS + _LOWER_AFFIXES + "shape(word[-1..1])\n",
     "entities": _ENTITIES,
     "entities-words": "columns word\n"
     + (_LABELS + _WORDS + _TESTS + _AFFIXES + _LENGTH + _COLLINS + _LOWER_AFFIXES),
@@ -158,4 +159,5 @@ NAMED: dict[str, str] = {
     "announcements": _COLUMNS
     + _LABELS
     + "".join(dict.fromkeys(line for at in range(-4, 5) for line in _announcement(at))),
+    "tagging-plain": "columns word\n" + _LABELS + _PLAIN,
 }

@@ -37,15 +37,18 @@ def default_templates(
 ) -> Chosen | None:
     """The set for a corpus of columns; None where templates are given, or X holds features.
 
+    A set that is given by its name and looks at words alone then looks at the column of words.
     ``spans`` says that the labels are types of spans, ``pairs`` whether templates may look at label pairs.
 
     >>> corpus = Corpus.from_columns({"word": [["in", "Rome"]]}, [["O", "B-LOC"]])
     >>> default_templates(None, corpus, ["B-LOC", "O"]).name
     'entities-words'
     """
-    if templates is not None or not isinstance(X, Corpus):
+    if not isinstance(X, Corpus):
         return None
     columns = [name for name in X.fields if name not in X.label_names]
+    if templates is not None:
+        return _renamed(templates, columns)
     if not columns or any(sequence.attributes is not None for sequence in X):
         return None
     word = next((name for name in WORDS if name in columns), columns[0])
@@ -53,6 +56,23 @@ def default_templates(
     if word != "word":
         why += f"; {word!r} is the column of words"
     return Chosen(name, _over(name, word), f"templates: {name}, since {why}")
+
+
+def over_words(name: Any, columns: list[str]) -> str | None:
+    """The column that a set by name looks at in the place of `word`; None if the columns are its own."""
+    word = next((column for column in WORDS if column in columns), "word")
+    if not isinstance(name, str) or name not in NAMED or word == "word":
+        return None
+    return word if Templates.named(name).named_columns == ["word"] else None
+
+
+def _renamed(templates: Any, columns: list[str]) -> Chosen | None:
+    word = over_words(templates, columns)
+    if word is None:
+        return None
+    return Chosen(
+        templates, _over(templates, word), f"templates: {templates}; {word!r} is the column of words"
+    )
 
 
 def _set_for(columns: list[str], spans: bool) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from fieldcraft.objectives.pointwise import Pointwise, PointwiseExponential
 from fieldcraft.objectives.pseudo_likelihood import PseudoLikelihood
 from fieldcraft.objectives.viterbi import Viterbi
 from fieldcraft.spelling import suggestion
+from fieldcraft.structures.linear_chain import LinearChain
 
 OBJECTIVES: dict[str, type[Objective]] = {
     kind.name: kind
@@ -40,6 +41,11 @@ OBJECTIVES: dict[str, type[Objective]] = {
     )
 }
 
+FOR_CHAINS = tuple(  # those that a linear chain has the operations for
+    name for name, kind in OBJECTIVES.items() if all(hasattr(LinearChain, needed) for needed in kind.needs)
+)
+FOR_GRAPHS = tuple(name for name, kind in OBJECTIVES.items() if "log_marginals" not in kind.needs)
+
 
 def resolve_objective(given: Any) -> Objective:
     """An objective from an object, a name or None (the likelihood)."""
@@ -54,6 +60,8 @@ def resolve_objective(given: Any) -> Objective:
 
 
 __all__ = [
+    "FOR_CHAINS",
+    "FOR_GRAPHS",
     "OBJECTIVES",
     "ContrastiveDivergence",
     "Exponential",

@@ -137,9 +137,18 @@ class Objective:
         return PotentialGradient(result.value, result.gradient["node"], result.gradient["edge"])
 
     def check(self, structure: Structure) -> None:
-        """InputError, naming the operation, where the structure lacks one that this objective needs."""
-        for name in self.needs:
-            structure.operation(name)
+        """InputError, naming the objectives that remain, if the structure lacks an operation."""
+        from fieldcraft.objectives import OBJECTIVES
+
+        lacking = next((name for name in self.needs if not hasattr(structure, name)), None)
+        if lacking is None:
+            return
+        left = [kind.name for kind in OBJECTIVES.values() if all(hasattr(structure, n) for n in kind.needs)]
+        raise InputError(
+            f"objective={self.name!r}: the structure {structure.name} has no operation {lacking}, which it "
+            f"needs; use {', '.join(left[:-1])} or {left[-1]}, or define {lacking} in "
+            f"{type(structure).__name__}"
+        )
 
     def overflow(self, sequence: int) -> FieldcraftError:
         """The error for a sequence whose loss is not finite."""

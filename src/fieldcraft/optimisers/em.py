@@ -3,7 +3,7 @@
     E-step   counts = expected feature counts over the labellings that the labels allow, at the weights w0
     M-step   lower Q(w) = log Z(w) - <w, counts> + penalty, from w0, by a few steps of L-BFGS (or OWL-QN)
 
-log Z of the allowed labelings is convex in w, so Q plus a constant touches the marginal likelihood's loss at
+log Z of the allowed labellings is convex in w, so Q plus a constant touches the marginal likelihood's loss at
 w0 and lies above it elsewhere: whatever lowers Q lowers that loss at least as much. Both have the same
 gradient at w0, so EM ends where the gradient method ends: at a stationary point. The M-step need not be
 finished (generalised EM); each starts with an empty memory, so a state is no more than the weights.

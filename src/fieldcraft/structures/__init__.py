@@ -1,1 +1,1 @@
-"""Structures: from potentials to log Z, marginals, best labelings."""
+"""Structures: from potentials to log Z, marginals, best labellings."""

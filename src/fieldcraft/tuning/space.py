@@ -130,7 +130,7 @@ def read_over(texts: Iterable[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, values = text.partition("=")
         if not (name and equals and values):
-            raise InputError(f"{text!r}: write NAME=FIRST..LAST or NAME=VALUE,VALUE, e.g. variance=0.1..1000")
+            raise InputError(f"{text!r}: write NAME=FIRST..LAST or NAME=VALUE,VALUE: 'variance=0.1..1000'")
         if name in over:
             raise InputError(f"{text!r}: {name} is there twice; leave one out")
         first, dots, last = values.partition("..")

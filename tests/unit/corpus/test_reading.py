@@ -132,6 +132,19 @@ def test_conllu_skips_what_is_no_word():
     assert corpus[0].info == {"comments": ["# sent_id = 1"]}
 
 
+def test_conllu_is_read_with_its_tags_unless_told_otherwise(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text("1\tRome\t_\tPROPN" + "\t_" * 6 + "\n")
+    for options in ({}, {"label": "auto"}, {"columns": "form upos"}, {"label": "upos"}):
+        assert fc.read(path, **options).labels == [["PROPN"]]
+        assert fc.read(path, **options).label_names == ("upos",)
+    for options in ({"label": None}, {"columns": "form"}):
+        assert fc.read(path, **options)[0].labels is None
+    assert fc.read(path, label=None).column("upos") == [["PROPN"]]
+    assert fc.read(path, label="xpos").column("upos") == [["PROPN"]]
+    assert read_text("Rome PROPN\n")[0].labels is None
+
+
 def test_attribute_files_are_read_as_crfsuite_reads_them():
     text = "@weight:2.5\nB\ta\tb:2\tc\\:d:0.5\te\\\\:3\tf\\g\th:\nO\\:x\ta\ta:2\t\n\n\nO\t:3\n"
     corpus = read_text(text, format="attributes")

@@ -301,7 +301,9 @@ def test_a_share_is_trained_as_a_mask_would_be(data: Path, tmp_path: Path) -> No
     one = Configuration("tagging", prior="gaussian", grid=((1.0,),), mask="simple")
     ground, weights, _ = laboratory.weights(one)
     mask = mask_of("simple", ground.data, ground.names.labels)
-    masked = ChainCRF("tagging", prior=Gaussian(1.0), optimiser=LBFGS(tolerance=1e-9, max_iterations=1000))
+    masked = ChainCRF(
+        "tagging-plain", prior=Gaussian(1.0), optimiser=LBFGS(tolerance=1e-9, max_iterations=1000)
+    )
     masked.fit(laboratory.splits("tagging").train, feature_mask=mask)
     np.testing.assert_allclose(weights, masked.weights_, atol=1e-3)  # both stop near the optimum
     assert not weights[~mask].any()
@@ -316,7 +318,7 @@ def test_a_bag_has_its_own_features_and_counts(data: Path, tmp_path: Path) -> No
     assert share.weights is not None
     assert share.weights.tolist() == counts[counts > 0].tolist()
     assert share.weights.sum() == len(train)
-    alone = ChainCRF("tagging", labels=ground.names.labels)._training()
+    alone = ChainCRF("tagging-plain", labels=ground.names.labels)._training()
     bag = alone.share(train[np.flatnonzero(counts).tolist()], None).design
     assert len(share.design.index) == len(bag.index) == int(share.mask.sum()) < len(ground.index)
 

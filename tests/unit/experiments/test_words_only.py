@@ -11,11 +11,15 @@ import fieldcraft as fc
 
 
 def test_at_least_thirty_sets_and_three_variances() -> None:
-    sets = {name: fc.Templates.parse(words_only.templates_of(name)) for name in words_only.SETS}
-    assert len({str(templates) for templates in sets.values()}) >= 30
+    for corpus, default, chosen in [
+        ("wnut17", "entities-words", "lower, lower affixes"),
+        ("ewt", "tagging", "lower, shapes, lower affixes"),
+    ]:
+        task = words_only.CORPORA[corpus]
+        sets = {name: fc.Templates.parse(task.templates(name)) for name in task.sets}
+        assert len({str(templates) for templates in sets.values()}) >= 30
+        assert set(sets[chosen].names) == set(fc.Templates.named(default).names)
     assert len(set(words_only.VARIANCES)) >= 3
-    default = fc.Templates.named("entities-words")
-    assert set(sets["lower, lower affixes"].names) == set(default.names)
 
 
 def test_lines_are_written_and_not_trained_again(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_named_sets(name):
     assert named.edge_bias == (name not in PARTS)
     assert len(set(named.names)) == len(named)
     assert Templates.parse(str(named)) == named
-    assert ("pos" in named.columns) == (name not in ("simple", "tagging", "entities-words"))
+    assert ("pos" in named.columns) == (name not in ("simple", "tagging", "tagging-plain", "entities-words"))
 
 
 def test_entities_hold_all_predicates():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import fieldcraft as fc
+from fieldcraft.errors import InputError
 from fieldcraft.models.default_templates import default_templates
 
 SPANS, TAGS = [["O", "B-LOC"]], [["IN", "NNP"]]
@@ -36,6 +37,19 @@ def test_the_column_of_words_may_have_another_name() -> None:
     chosen = default_templates(None, lemma, ["IN"])
     assert chosen is not None
     assert chosen.templates.named_columns == ["form"]
+
+
+def test_a_set_by_name_looks_at_the_column_of_words() -> None:
+    corpus = fc.Corpus.from_columns({"form": WORDS}, TAGS)
+    crf = fc.ChainCRF("tagging").fit(corpus)
+    assert crf.get_params()["templates"] == "tagging"
+    assert crf.templates_ is not None
+    assert crf.templates_.named_columns == ["form"]
+    assert crf.predict(corpus).tolist() == TAGS
+    with pytest.raises(InputError, match="look at column"):
+        fc.ChainCRF("entities").fit(corpus)
+    with pytest.raises(InputError, match="look at column 'word'"):
+        fc.ChainCRF("word").fit(corpus)
 
 
 def test_features_stay_features() -> None:

@@ -10,6 +10,8 @@ import pytest
 from sklearn.base import clone
 
 import fieldcraft as fc
+from fieldcraft.errors import InputError
+from fieldcraft.structures.clique_graphs import BoundGraphs
 from laws.cases import OF_CHAINS
 from unit.training.corpora import draw
 
@@ -160,3 +162,17 @@ def test_clones_and_pickles_keep_their_objective() -> None:
     assert copy.objective.cost == {("L000", "L002"): 4.0}
     assert copy.label_weights == {"L001": 2.0}
     assert copy.predict(X).tolist() == again.predict(X).tolist()
+
+
+def test_names_by_structure_are_those_that_train() -> None:
+    assert set(O.FOR_CHAINS) == set(OF_CHAINS)
+    for name, kind in O.OBJECTIVES.items():
+        assert (name in O.FOR_GRAPHS) == all(hasattr(BoundGraphs, needed) for needed in kind.needs)
+
+
+def test_a_structure_without_the_operations_names_the_rest() -> None:
+    X, y = [["a", "b"]], [["B-X", "O"]]
+    with pytest.raises(InputError, match="segments has no operation log_marginals.*use likelihood, ") as it:
+        fc.SegmentCRF("word", objective="pointwise").fit(X, y)
+    assert "pseudo_likelihood" not in str(it.value)
+    assert "softmax_margin, viterbi or marginal_likelihood" in str(it.value)
