@@ -51,7 +51,7 @@ def objective(module: Any, data: Data, path: Path, **params: Any) -> float:
 @pytest.mark.parametrize("c2", [0.02, 0.2, 1.0])
 @pytest.mark.parametrize("passes", [10, 50, 1000])
 def test_objective_beside_crfsuites(chunks: Data, tmp_path: Path, c2: float, passes: int) -> None:
-    """The peer's order comes from C's ``rand``, and after ten passes it tells by a tenth: hence several orders."""
+    """The peer draws its order from C: after ten passes objectives differ by a tenth, so take several."""
     params = {"c2": c2, "max_iterations": passes}
     mine = objective(ours, chunks, tmp_path / "ours", **params)
     peer = []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from experiments import seminars, skip_chain
-from experiments.skip_chain_report import SKIP, choices, criterion, report
+from experiments.skip_chain_report import choices, criterion, report
 
 from fieldcraft.corpus import Corpus
 
@@ -73,10 +73,11 @@ def line_of(model: str, speaker: list[int], repeats: int, **more: Any) -> dict[s
     return {"model": model, "counts": {**counts, "speaker": speaker}, "repeats": missed, **facts, **more}
 
 
-def test_linear_chains_are_chosen_by_pooled_counts() -> None:
+def test_chains_are_chosen_by_pooled_counts() -> None:
     lines = [line_of("linear:1", [50, 100, 100], 10), line_of("linear:10", [60, 100, 100], 12)]
     lines += [line_of("linear:1", [90, 100, 100], 10, scored=1), line_of("skip:10:1:full", [99, 100, 100], 0)]
-    assert choices(lines) == {0: {"linear": ("linear:1", "viterbi"), "skip": SKIP}}
+    lines += [line_of("skip:1:1:full", [98, 100, 100], 0)]
+    assert choices(lines) == {0: {"linear": ("linear:1", "viterbi"), "skip": ("skip:10:1:full", "viterbi")}}
     assert criterion(lines[:3:2]) == pytest.approx((70 + (300 + 70) / 4) / 2)
 
 
