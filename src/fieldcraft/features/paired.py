@@ -14,23 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft.errors import InputError, ModelFileError
+from fieldcraft.errors import InputError
+from fieldcraft.features.beside_tokens import Arrays, BesideTokens, named, under
 from fieldcraft.features.column_reader import RowReader
 from fieldcraft.features.encoded import Encoded, gather
 from fieldcraft.features.extraction import TemplateFeatures
 from fieldcraft.features.segment_templates import as_template
-from fieldcraft.features.several import SeveralFeatures, parts_of
+from fieldcraft.features.several import parts_of
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Template, col
-from fieldcraft.features.user_features import FreeFeatures
 from fieldcraft.features.word_pairs import RELATIONS, SIMILARITIES, WordPairs, phrase_relation
 
-Arrays = dict[str, NDArray[Any]]
-KINDS: dict[str, Any] = {
-    "free": FreeFeatures,
-    "templates": TemplateFeatures,
-    "several": SeveralFeatures,
-}
 SAME, NONE = "same", "none"  # attributes of pairs: those of tokens, or none
 
 
@@ -64,7 +58,7 @@ class EncodedPairs(Encoded):
         return [*self, *self.pairs, self.scope]
 
 
-class PairFeatures:
+class PairFeatures(BesideTokens):
     """Encoder of tokens and of pairs of similar tokens.
 
     Parameters
@@ -99,18 +93,6 @@ class PairFeatures:
             self.own = TemplateFeatures(self._reading(list(Templates.resolve(observed))))
 
     # -- what every encoder has ---------------------------------------------------------------------
-
-    @property
-    def kind(self) -> str:
-        return str(self.tokens.kind)
-
-    @property
-    def hash_size(self) -> int | None:
-        return self.tokens.hash_size  # type: ignore[no-any-return]
-
-    @property
-    def edge_bias(self) -> bool:
-        return bool(self.tokens.edge_bias)
 
     @property
     def parts(self) -> list[Any]:
@@ -219,38 +201,28 @@ class PairFeatures:
             kept.own = self.own.keep(ids[a:b] - first)
         return kept
 
-    def contents(self) -> list[NDArray[Any]]:
-        """Arrays that identify it, for a digest."""
-        return list(self.state()[1].values())
-
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """The content of a model file: a dict for JSON, and arrays."""
-        described, tables = self.tokens.state()
+        settings, arrays = super().state()
         similarity = self.rule.similarity if isinstance(self.rule.similarity, str) else None
-        of = next(name for name, kind in KINDS.items() if isinstance(self.tokens, kind))
-        settings: dict[str, Any] = {"of": of, "tokens": described, "similarity": similarity}
-        settings |= {"cap": self.rule.max_pairs_per_word, "capitalised": self.rule.capitalised}
+        settings |= {
+            "similarity": similarity,
+            "cap": self.rule.max_pairs_per_word,
+            "capitalised": self.rule.capitalised,
+        }
         settings |= {"observed": self.observed, "column": self.column, "relations": [*self.relations]}
-        arrays: Arrays = {f"tokens.{name}": array for name, array in tables.items()}
         if self.own is not None:
             settings["own"], tables = self.own.state()
-            arrays |= {f"own.{name}": array for name, array in tables.items()}
+            arrays |= named("own.", tables)
         return settings, arrays
 
     def __reduce__(self) -> Any:
         return _rebuilt, (*self.state(), self.rule)
 
     @classmethod
-    def from_state(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> PairFeatures:
-        """The features from the output of ``state``; ModelFileError if the arrays do not fit."""
-        try:
-            return cls._restored(settings, arrays)
-        except (KeyError, TypeError, ValueError, IndexError) as problem:
-            raise ModelFileError(f"the features in the model file are damaged: {problem}") from None
-
-    @classmethod
-    def _restored(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> PairFeatures:
-        tokens = KINDS[settings["of"]].from_state(settings["tokens"], _under("tokens.", arrays))
+    def restored(
+        cls, tokens: Any, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> PairFeatures:
         similarity, cap = settings["similarity"], settings["cap"]
         if similarity is not None and similarity not in SIMILARITIES:
             raise ValueError(f"a similarity {similarity!r}")
@@ -264,7 +236,7 @@ class PairFeatures:
             raise ValueError(f"phrases that lie {relations!r}")
         made = cls(tokens, rule, settings["observed"], settings["column"], relations)
         if made.own is not None:
-            made.own = TemplateFeatures.from_state(settings["own"], _under("own.", arrays))
+            made.own = TemplateFeatures.from_state(settings["own"], under("own.", arrays))
         return made
 
 
@@ -280,10 +252,6 @@ def _rebuilt(settings: dict[str, Any], arrays: Arrays, rule: WordPairs) -> PairF
     made = PairFeatures.from_state(settings, arrays)
     made.rule = rule
     return made
-
-
-def _under(start: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    return {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
 
 
 def _joined(tokens: Encoded, scope: NDArray[np.int32], rows: NDArray[np.int64]) -> Encoded:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldcraft.errors import InputError, ModelFileError
+from fieldcraft.errors import InputError
+from fieldcraft.features.beside_tokens import Arrays, BesideTokens, named, under
 from fieldcraft.features.column_reader import RowReader
 from fieldcraft.features.encoded import Encoded, EncodedSegments
 from fieldcraft.features.extraction import TemplateFeatures
@@ -20,22 +21,14 @@ from fieldcraft.features.gazetteers import Gazetteer
 from fieldcraft.features.segment_table import Function, SegmentTable, Text
 from fieldcraft.features.segment_templates import SegmentTemplate, SegmentTemplates, as_template
 from fieldcraft.features.segment_templates import parse_segment_templates as parse
-from fieldcraft.features.several import SeveralFeatures, parts_of
+from fieldcraft.features.several import parts_of
 from fieldcraft.features.similarity import Nearest
 from fieldcraft.features.stored import as_stored
 from fieldcraft.features.templates import Templates
 from fieldcraft.features.terms import Template, col
-from fieldcraft.features.user_features import FreeFeatures
-
-Arrays = dict[str, NDArray[Any]]
-KINDS: dict[str, Any] = {
-    "free": FreeFeatures,
-    "templates": TemplateFeatures,
-    "several": SeveralFeatures,
-}
 
 
-class SegmentFeatures:
+class SegmentFeatures(BesideTokens):
     """Encoder of tokens and of candidate segments.
 
     Parameters
@@ -84,18 +77,6 @@ class SegmentFeatures:
         return parts_of(self.tokens) if self.sides is None else [*parts_of(self.tokens), self.sides]
 
     # -- what every encoder has ---------------------------------------------------------------------
-
-    @property
-    def kind(self) -> str:
-        return str(self.tokens.kind)
-
-    @property
-    def hash_size(self) -> int | None:
-        return self.tokens.hash_size  # type: ignore[no-any-return]
-
-    @property
-    def edge_bias(self) -> bool:
-        return bool(self.tokens.edge_bias)
 
     @property
     def starts(self) -> list[int]:
@@ -232,24 +213,17 @@ class SegmentFeatures:
             needs_function=self.needs_function,
         )
 
-    def contents(self) -> list[NDArray[Any]]:
-        """Arrays that identify it, for a digest."""
-        return list(self.state()[1].values())
-
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """The content of a model file: a dict for JSON, and arrays."""
-        described, tables = self.tokens.state()
-        of = next(name for name, kind in KINDS.items() if isinstance(self.tokens, kind))
-        settings: dict[str, Any] = {"of": of, "tokens": described, "text": self.text}
-        settings |= {"longest": self.longest, "function": self.needs_function, "near": []}
-        arrays: Arrays = {f"tokens.{name}": array for name, array in tables.items()}
+        settings, arrays = super().state()
+        settings |= {"text": self.text, "longest": self.longest, "function": self.needs_function, "near": []}
         if self.sides is not None:
             settings["sides"], tables = self.sides.state()
-            arrays |= {f"sides.{name}": array for name, array in tables.items()}
+            arrays |= named("sides.", tables)
         for i, gazetteer in enumerate(self.near.values()):
             described, tables = gazetteer.state()
             settings["near"].append(described)
-            arrays |= {f"near.{i}.{name}": array for name, array in tables.items()}
+            arrays |= named(f"near.{i}.", tables)
         keys = [key.encode("utf-8", "surrogatepass") for key in self.table.keys]
         arrays["cells.bytes"] = np.frombuffer(b"".join(keys), np.uint8)
         arrays["cells.ends"] = np.cumsum([len(key) for key in keys], dtype=np.int64)
@@ -260,24 +234,17 @@ class SegmentFeatures:
         return type(self).from_state, self.state()
 
     @classmethod
-    def from_state(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> SegmentFeatures:
-        """The features from the output of ``state``; ModelFileError if the arrays do not fit."""
-        try:
-            return cls._restored(settings, arrays)
-        except (KeyError, TypeError, ValueError, IndexError) as problem:
-            raise ModelFileError(f"the features in the model file are damaged: {problem}") from None
-
-    @classmethod
-    def _restored(cls, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> SegmentFeatures:
-        tokens = KINDS[settings["of"]].from_state(settings["tokens"], _under("tokens.", arrays))
-        near = [Gazetteer.from_state(s, _under(f"near.{i}.", arrays)) for i, s in enumerate(settings["near"])]
+    def restored(
+        cls, tokens: Any, settings: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> SegmentFeatures:
+        near = [Gazetteer.from_state(s, under(f"near.{i}.", arrays)) for i, s in enumerate(settings["near"])]
         if type(settings["longest"]) is not int or not 1 <= settings["longest"] <= 1 << 20:
             raise ValueError(f"segments of {settings['longest']!r} tokens")
         named = {gazetteer.name: gazetteer for gazetteer in near}
         needs = bool(settings["function"])
         made = cls(tokens, settings["text"], settings["longest"], gazetteers=named, needs_function=needs)
         if made.sides is not None:
-            made.sides = TemplateFeatures.from_state(settings["sides"], _under("sides.", arrays))
+            made.sides = TemplateFeatures.from_state(settings["sides"], under("sides.", arrays))
         text = as_stored(arrays, "cells.bytes", np.uint8).tobytes()
         ends = as_stored(arrays, "cells.ends", np.int64).tolist()
         template = as_stored(arrays, "cells.template", np.int32).tolist()
@@ -290,10 +257,6 @@ class SegmentFeatures:
             if made.table.add(template[i], key) != i:
                 raise ValueError("an attribute of segments occurs twice")
         return made
-
-
-def _under(start: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    return {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
 
 
 def _side_by_side(tokens: Encoded, sides: Encoded, first: int) -> Encoded:
