@@ -85,8 +85,8 @@ void BlockLayout::cut() {
   const int64_t fewest = total / std::max<int64_t>(kBlocksPerPart, kPairBytes / (8 * S * P)) + 1;
   const EdgeEntries& edges = field_.edges();
   const bool many = total >= kManyTokens;
-  const int64_t wanted_groups = std::clamp((many ? 3 : 1) * kGroupLabels / P, kFewestGroups,
-                                           many ? kMostGroups : kMostGroups / 2);
+  const int64_t wanted_groups =
+      std::clamp((many ? 3 : 1) * kGroupLabels / P, kFewestGroups, many ? kMostGroups : kMostGroups / 2);
   const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, wanted_groups);
   const auto size_at = [&](double done,
                            uint32_t rank) {  // of the block that begins with this part of a group

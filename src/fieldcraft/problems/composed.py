@@ -2,7 +2,7 @@
 
     f(w) = sum over blocks of sequences of objective(structure, potentials(w), gold) + penalties
 
-The corpus is cut into blocks of about BLOCK positions, by the corpus alone. Threads work on blocks; each
+The corpus is cut into blocks of about ``block`` positions, by the corpus alone. Threads work on blocks; each
 block's gradient covers the weights that it looks at, and the blocks are added in their order: the result has
 the same bits for any number of threads.
 
@@ -32,7 +32,6 @@ from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
-BLOCK = 2000  # positions
 
 
 class Block(NamedTuple):
@@ -54,7 +53,7 @@ class ComposedProblem(Penalised):
     others : as for ChainProblem
     """
 
-    block: ClassVar[int] = BLOCK  # positions of a block, for structures with up to 500 numbers a position
+    block: ClassVar[int] = 2000  # positions of a block, for structures with up to 500 numbers a position
 
     def __init__(self, structure: Structure, design: Design, prior: Prior, **options: Any) -> None:
         super().__init__(structure, design, prior, **options)
@@ -209,7 +208,7 @@ def in_turn(work: Callable[[Any], T], blocks: Sequence[Any], n_jobs: int) -> Ite
         yield from found
 
 
-def cuts(offsets: NDArray[np.int64], most: int = BLOCK) -> Iterator[tuple[int, int]]:
+def cuts(offsets: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
     """First and last sequence of each block: at most so many positions, or one longer sequence."""
     first = 0
     for i in range(1, len(offsets)):

@@ -19,7 +19,7 @@ import pytest
 import fieldcraft as fc
 from fieldcraft.errors import FieldcraftError, InputError
 from fieldcraft.models.graph_training import GraphTraining
-from fieldcraft.problems import composed
+from fieldcraft.problems import ComposedProblem
 
 LABELS = "abc"
 MAP = np.array([[0, 1, -1], [1, 0, 2], [-1, 2, 0]])
@@ -251,7 +251,7 @@ def test_optimisers_of_chains_train_graphs(objective: str, optimiser: str) -> No
 
 
 def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composed, "BLOCK", 20)  # positions: five graphs a block
+    monkeypatch.setattr(ComposedProblem, "block", 20)  # positions: five graphs a block
     X, few = graphs(4, n=40), fc.LBFGS(max_iterations=3)
     found = [fc.GraphCRF(CLIQUES, n_jobs=n, optimiser=few).fit(X).weights_ for n in (1, 3)]
     assert found[0].tobytes() == found[1].tobytes()

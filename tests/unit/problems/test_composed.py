@@ -16,7 +16,7 @@ from fieldcraft.objectives import Margin, SoftmaxMargin, resolve_objective
 from fieldcraft.optimisers import LBFGS
 from fieldcraft.optimisers.loop import Control, Loop
 from fieldcraft.priors import Gaussian, NoPrior
-from fieldcraft.problems import ChainProblem, ComposedProblem, composed
+from fieldcraft.problems import ChainProblem, ComposedProblem
 from laws.cases import OF_CHAINS
 from unit.training.corpora import Floats, chain_of, design_of, draw, same
 
@@ -103,7 +103,7 @@ def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     X, y = draw(rng, N_LABELS, rng.integers(1, 20, size=200), n_names=40)
     design = design_of(X, y, N_LABELS)
-    monkeypatch.setattr(composed, "BLOCK", 50)
+    monkeypatch.setattr(ComposedProblem, "block", 50)
     weights = rng.normal(size=len(design.index))
     results = []
     for n_jobs in (1, 2, 3, 7):
@@ -121,7 +121,7 @@ def test_threads_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch, allowed: in
     rng = np.random.default_rng(1)
     X, y = draw(rng, N_LABELS, rng.integers(1, 20, size=50), n_names=40)
     design = design_of(X, y, N_LABELS)
-    monkeypatch.setattr(composed, "BLOCK", 50)
+    monkeypatch.setattr(ComposedProblem, "block", 50)
     weights = rng.normal(size=len(design.index))
     one, four = (ComposedProblem(chain_of(N_LABELS), design, Gaussian(), n_jobs=n) for n in (1, 4))
     expected = slope(one, weights)
@@ -144,7 +144,7 @@ def test_scores_beyond_the_largest_number_name_the_sequence_in_any_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The core counts sequences within a block."""
-    monkeypatch.setattr(composed, "BLOCK", 10)
+    monkeypatch.setattr(ComposedProblem, "block", 10)
     X, y = [[["a"]] * 6] * 3 + [[["b"]] * 6] + [[["a"]] * 6], [["L000"] * 6] * 5
     design = design_of(X, y, N_LABELS)
     problem = both(design)[1]
