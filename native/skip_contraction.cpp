@@ -240,45 +240,36 @@ bool expanded(const LongChain& of, const double* short_node, const double* short
   return true;
 }
 
+// Calls body<Y>() with the number of labels, which is known to the compiler where it is a common one, else 0.
+template <class Body>
+bool with_labels(int Y, const Body& body) {
+  switch (Y) {
+    case 2:
+      return body.template operator()<2>();
+    case 3:
+      return body.template operator()<3>();
+    case 4:
+      return body.template operator()<4>();
+    case 5:
+      return body.template operator()<5>();
+    case 8:
+      return body.template operator()<8>();
+    case 9:
+      return body.template operator()<9>();
+    default:
+      return body.template operator()<0>();
+  }
+}
+
 }  // namespace
 
 bool contract(const LongChain& of, double* node, double* edge, double& rest) {
-  switch (of.Y) {
-    case 2:
-      return contracted<2>(of, node, edge, rest);
-    case 3:
-      return contracted<3>(of, node, edge, rest);
-    case 4:
-      return contracted<4>(of, node, edge, rest);
-    case 5:
-      return contracted<5>(of, node, edge, rest);
-    case 8:
-      return contracted<8>(of, node, edge, rest);
-    case 9:
-      return contracted<9>(of, node, edge, rest);
-    default:
-      return contracted<0>(of, node, edge, rest);
-  }
+  return with_labels(of.Y, [&]<int Y>() { return contracted<Y>(of, node, edge, rest); });
 }
 
 bool expand(const LongChain& of, const double* short_node, const double* short_edge, double* node,
             double* edge) {
-  switch (of.Y) {
-    case 2:
-      return expanded<2>(of, short_node, short_edge, node, edge);
-    case 3:
-      return expanded<3>(of, short_node, short_edge, node, edge);
-    case 4:
-      return expanded<4>(of, short_node, short_edge, node, edge);
-    case 5:
-      return expanded<5>(of, short_node, short_edge, node, edge);
-    case 8:
-      return expanded<8>(of, short_node, short_edge, node, edge);
-    case 9:
-      return expanded<9>(of, short_node, short_edge, node, edge);
-    default:
-      return expanded<0>(of, short_node, short_edge, node, edge);
-  }
+  return with_labels(of.Y, [&]<int Y>() { return expanded<Y>(of, short_node, short_edge, node, edge); });
 }
 
 }  // namespace fieldcraft

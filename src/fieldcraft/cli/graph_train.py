@@ -87,8 +87,8 @@ def train(
 
     check_outputs([output], [nodes, edges])
     settings: dict[str, Any] = {"inference": inference, "objective": objective, "optimiser": optimiser}
-    session: dict[str, Any] = {"n_jobs": jobs, "random_state": seed, "verbose": not quiet}
-    model = CollectiveClassifier(tying, prior=Gaussian(variance=variance), **settings, **session)
+    running: dict[str, Any] = {"n_jobs": jobs, "random_state": seed, "verbose": not quiet}
+    model = CollectiveClassifier(tying, prior=Gaussian(variance=variance), **settings, **running)
     columns: dict[str, Any] = {
         "id": id,
         "source": source,
