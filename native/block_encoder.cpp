@@ -8,7 +8,8 @@
 namespace fieldcraft {
 namespace {
 
-constexpr int64_t kAhead = 16;  // attributes between a prefetch and its use
+// Attributes between a prefetch and its use: of where an attribute is, then of its column's number.
+constexpr int64_t kAhead = 48, kSoon = 24;
 
 // n zeros in those of the vectors that are in use.
 template <class... Vectors>
@@ -51,7 +52,11 @@ void BlockEncoder::count(const Block& block) {
     uint32_t* counts = &counts_[t * (C + 1)];
     const int64_t end = tokens_.token_ptr[token + 1];
     for (int64_t i = tokens_.token_ptr[token]; i < end; ++i) {
-      if (i + kAhead < n_occurrences_) field_.prefetch(tokens_.attributes[i + kAhead]);
+      if (i + kAhead < n_occurrences_) {
+        field_.prefetch(tokens_.attributes[i + kAhead]);
+        const uint32_t soon = field_.place(tokens_.attributes[i + kSoon]).column;
+        __builtin_prefetch(&n_[std::min(soon, none)], 1);
+      }
       const Place place = field_.place(tokens_.attributes[i]);
       if (valued_) values_[n] = tokens_.values[i];
       places_[n] = place;

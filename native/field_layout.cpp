@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kPieceFeatures = 4096;
 constexpr int kScalarShare = 8;      // scalars instead of a row, if they are at most this part of it
-constexpr int64_t kAhead = 24;       // features between a prefetch and its use
+constexpr int64_t kAhead = 48;       // features between a prefetch and its use
 constexpr size_t kGroupsAhead = 24;  // groups likewise
 // Widths of the classes, in units, where there are too many for each to have its own.
 constexpr int kFewWidths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 512, 2048, 8192};

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "cpu.hpp"
+#include "per_weight.hpp"
 
 namespace fieldcraft {
 
@@ -62,7 +63,7 @@ struct TokenRows {
 // A block's tokens as they are scored, see kernels/blocks.cpp and block_layout.hpp. Lists of entries are
 // followed by kRowsAhead that mean nothing.
 constexpr int kMostClasses = 16, kWholeClasses = 6;
-constexpr int kRowsAhead = 24;  // entries between a prefetch and its use
+constexpr int kRowsAhead = 48;  // entries between a prefetch and its use
 struct BlockScores {
   int P, unit;  // width of a node's row; of which every row's width is a multiple
   int n_classes;
@@ -83,7 +84,7 @@ struct BlockScores {
 
 // Its columns of one kind, a class or the scalars: where their sums go, and the tokens that have them.
 constexpr uint32_t kAddTo = 0x80000000u;  // with a place: its sum is added to what is there
-constexpr int kColumnsAhead = 8;          // as kRowsAhead
+constexpr int kColumnsAhead = 48;         // as kRowsAhead
 struct BlockColumns {
   int P, unit;
   int width;  // of a row; 0 for scalars
@@ -100,7 +101,7 @@ struct BlockColumns {
 // Copies of columns that occur in several groups of blocks: n [columns] of each, one after the other, those
 // of the first column that is asked for first, with kCopiesAhead after the last that mean nothing. They are
 // added to what is at [columns + 1]. Rows have one width; without, each column has its own.
-constexpr int kCopiesAhead = 16;
+constexpr int kCopiesAhead = 32;
 struct ColumnCopies {
   const uint8_t* n;
   const uint32_t *copies, *at;
@@ -213,5 +214,8 @@ FIELDCRAFT_EACH_LEVEL(void pair_products(const double* g, const float* s, const 
                                          const float* const* columns, size_t n, double* out))
 FIELDCRAFT_EACH_LEVEL(void combine(const double* g, const float* const* xs, const double* c, int m, size_t n,
                                    double* out))
+// gradient += precision (w - mean); returns the sum of precision (w - mean)^2.
+FIELDCRAFT_EACH_LEVEL(double pull(const double* w, PerWeight mean, PerWeight precision, size_t n,
+                                  double* gradient))
 
 }  // namespace fieldcraft

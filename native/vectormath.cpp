@@ -101,20 +101,8 @@ double change_along(const double* g, const double* x, const double* old, size_t 
 
 double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads,
                 double* gradient) {
-  return ordered_sum(n, n_threads, [&](size_t first, size_t length) {
-    constexpr size_t kSums = 8;  // side by side, so that additions do not wait for one another
-    double sums[kSums] = {}, total = 0;
-    const auto add = [&](size_t i, double& sum) {
-      const double away = w[i] - mean[i], pull = precision[i] * away;
-      gradient[i] += pull;
-      sum += pull * away;
-    };
-    size_t i = first;
-    for (; i + kSums <= first + length; i += kSums)
-      for (size_t k = 0; k < kSums; ++k) add(i + k, sums[k]);
-    for (; i < first + length; ++i) add(i, total);
-    for (const double sum : sums) total += sum;
-    return total / 2;
+  return ordered_sum(n, n_threads, [&](size_t i, size_t length) {
+    return FIELDCRAFT_DISPATCH(pull, w + i, mean.from(i), precision.from(i), length, gradient + i) / 2;
   });
 }
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "per_weight.hpp"
+
 namespace fieldcraft {
 
 // A running sum with compensation for rounding (Neumaier).
@@ -43,14 +45,6 @@ std::vector<double> pair_products(const double* g, const float* s, const float* 
 // trial may take the place of out.
 double combine(const double* g, const std::vector<const float*>& xs, const std::vector<double>& c, size_t n,
                int n_threads, double* out, const double* start, double* trial);
-
-// A number, or one number per weight.
-struct PerWeight {
-  const double* vector;  // or null
-  double scalar;
-  double operator[](size_t i) const { return vector == nullptr ? scalar : vector[i]; }
-  PerWeight from(size_t first) const { return {vector == nullptr ? nullptr : vector + first, scalar}; }
-};
 
 // gradient += precision (w - mean); returns sum of precision (w - mean)^2 / 2.
 double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads,

@@ -4,6 +4,7 @@
 // not depend on the number of threads. Pointers need not be aligned.
 #include "kernels.hpp"
 #include "kernels/simd.hpp"
+#include "kernels/units.hpp"
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 
@@ -16,6 +17,37 @@ double dot(const double* x, const double* y, size_t n) {
   }
   double total = CANARY_ELSEWHERE(THREADS, sum(even + odd));
   for (; i < n; ++i) total += x[i] * y[i];
+  return total;
+}
+
+namespace {
+
+template <bool Means, bool Precisions>
+double pull_each(const double* w, PerWeight mean, PerWeight precision, size_t n, double* gradient) {
+  Vec totals = {};
+  size_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    const Vec away = loadu(w + i) - (Means ? loadu(mean.vector + i) : splat(mean.scalar));
+    const Vec pulled = (Precisions ? loadu(precision.vector + i) : splat(precision.scalar)) * away;
+    storeu(gradient + i, loadu(gradient + i) + CANARY(PENALTY, pulled));
+    totals += pulled * away;
+  }
+  double total = sum(totals);
+  for (; i < n; ++i) {
+    const double away = w[i] - mean[i], pulled = precision[i] * away;
+    gradient[i] += pulled;
+    total += pulled * away;
+  }
+  return total;
+}
+
+}  // namespace
+
+double pull(const double* w, PerWeight mean, PerWeight precision, size_t n, double* gradient) {
+  double total = 0;
+  with_flags(mean.vector != nullptr, precision.vector != nullptr, [&](auto means, auto precisions) {
+    total = pull_each<decltype(means)::value, decltype(precisions)::value>(w, mean, precision, n, gradient);
+  });
   return total;
 }
 

@@ -74,6 +74,7 @@ CANARIES = {
     "STATES_SAMPLE": SPARSE,
     "BEAM_BOUND": [LAWS + "test_beams.py"],
     "DIRECTION": [TRAINING + "test_history.py"],
+    "PENALTY": [TRAINING + "test_history.py"],
     "DUAL": DUALS,
     "APPLY": DUALS,
     "PROXIMAL": DUALS,
