@@ -21,7 +21,7 @@ constexpr int64_t kBlocksPerPart = 16;
 // Threads that add up in one group wait for one another: the less, the more labels there are, since a chain
 // takes their square; and the wider are the copies that each group has.
 // Beside a corpus of millions of tokens more copies are no matter.
-constexpr int64_t kFewestGroups = 2, kMostGroups = 16, kGroupLabels = 160, kManyTokens = 1 << 20;
+constexpr int64_t kFewestGroups = 2, kMostGroups = 16, kGroupLabels = 190, kManyTokens = 1 << 20;
 constexpr int64_t kBlockBytes = 1 << 20, kLeastTokens = 512, kMostTokens = 32768;
 constexpr int64_t kPairBytes = 64 << 20;  // of all blocks' sums of label pairs
 
@@ -86,14 +86,15 @@ void BlockLayout::cut() {
   const EdgeEntries& edges = field_.edges();
   const bool many = total >= kManyTokens;
   const int64_t wanted_groups =
-      std::clamp((many ? 3 : 1) * kGroupLabels / P, kFewestGroups, many ? kMostGroups : kMostGroups / 2);
+      std::clamp((many ? 3 : 1) * kGroupLabels / P, kFewestGroups, kMostGroups);
   const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, wanted_groups);
   const auto size_at = [&](double done,
                            uint32_t rank) {  // of the block that begins with this part of a group
     int part = 0;
     for (double end = kParts[0]; part < 2 && done >= end; end += kParts[part]) ++part;
     const int64_t wanted = static_cast<int64_t>(kParts[part] * static_cast<double>(total)) / kBlocksPerPart;
-    const int64_t size = std::min(wanted + 1, most >> part) * std::min(8 + rank, 10u) / 10;
+    const int64_t size =
+        std::min({wanted + 1, most >> part, total / (3 * n_groups) + 1}) * std::min(8 + rank, 10u) / 10;
     return std::max({size, std::min(kLeastTokens, total), fewest});
   };
   int64_t i = 0;
