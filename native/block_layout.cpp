@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "block_encoder.hpp"
 #include "parallel.hpp"
@@ -25,9 +26,12 @@ constexpr int64_t kFewestGroups = 2, kMostGroups = 16, kGroupLabels = 190, kMany
 constexpr int64_t kBlockBytes = 1 << 20, kLeastTokens = 512, kMostTokens = 32768;
 constexpr int64_t kPairBytes = 64 << 20;  // of all blocks' sums of label pairs
 
-// Is that of the group a copy: are there groups before it with the same column.
-bool is_copy(uint16_t groups, size_t group) {
-  return (groups >> group & 1) != 0 && (groups & ((1u << group) - 1)) != 0;
+// Of the bits of a number below 2^16: an instruction of its own is not on every processor.
+uint32_t count_bits(uint32_t x) {
+  x -= x >> 1 & 0x5555;
+  x = (x & 0x3333) + (x >> 2 & 0x3333);
+  x = (x + (x >> 4)) & 0x0f0f;
+  return (x + (x >> 8)) & 0x1f;
 }
 
 void gather_edges(const Block& block, const double* entries, double* sums) {
@@ -85,8 +89,7 @@ void BlockLayout::cut() {
   const int64_t fewest = total / std::max<int64_t>(kBlocksPerPart, kPairBytes / (8 * S * P)) + 1;
   const EdgeEntries& edges = field_.edges();
   const bool many = total >= kManyTokens;
-  const int64_t wanted_groups =
-      std::clamp((many ? 3 : 1) * kGroupLabels / P, kFewestGroups, kMostGroups);
+  const int64_t wanted_groups = std::clamp((many ? 3 : 1) * kGroupLabels / P, kFewestGroups, kMostGroups);
   const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, wanted_groups);
   const auto size_at = [&](double done,
                            uint32_t rank) {  // of the block that begins with this part of a group
@@ -131,63 +134,104 @@ void BlockLayout::cut() {
   }
 }
 
+// Which columns a group has.
+class BlockLayout::Presence {
+ public:
+  explicit Presence(uint32_t n_columns) : words_((n_columns + size_t{63}) / 64, 0) {}
+  void add(uint32_t c) { words_[c / 64] |= bit(c); }
+  bool has(uint32_t c) const { return (words_[c / 64] & bit(c)) != 0; }
+  bool take(uint32_t c) {  // had it the column
+    const bool had = has(c);
+    words_[c / 64] &= ~bit(c);
+    return had;
+  }
+
+ private:
+  static uint64_t bit(uint32_t c) { return uint64_t{1} << c % 64; }
+  std::vector<uint64_t> words_;
+};
+
 // The first group of a column adds it up in the field; each other one has a copy. A group's copies are in the
 // order of the columns: that is how they are read when they are added up, and the rows come first, so that
 // all of them are aligned.
 void BlockLayout::place_sums(int n_threads) {
-  const uint32_t n = field_.n_columns();
-  std::vector<uint16_t> groups_of(n, 0);  // a bit for each group that has the column
-  static_assert(kMostGroups <= 16);
-  for (const Block& block : blocks_)
-    for (const uint32_t c : block.columns) groups_of[c] |= static_cast<uint16_t>(1u << block.group);
-  count_copies(groups_of);
   const size_t n_groups = group_begin_.size() - 1;
-  std::vector<uint64_t> begin(n_groups + 1);  // of each group's copies
-  begin[0] = padded(static_cast<int64_t>(field_.size()));
+  std::vector<Presence> present(n_groups, Presence(field_.n_columns()));
   for_each_task(n_threads, n_groups, [&](size_t g, int) {
-    uint64_t size = 0;
-    for (uint32_t c = 0; c < n; ++c)
-      if (is_copy(groups_of[c], g)) size += field_.width(c);
-    begin[g + 1] = padded(static_cast<int64_t>(size));
+    for (uint32_t b = group_begin_[g]; b < group_begin_[g + 1]; ++b)
+      for (const uint32_t c : blocks_[b].columns) present[g].add(c);
   });
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  sums_size_ = begin.back();
-  if (sums_size_ >= kAddTo) throw std::length_error("the gradients of all blocks need more than 2^31 places");
-  for_each_task(n_threads, n_groups,
-                [&](size_t g, int) { place_group(static_cast<uint32_t>(g), groups_of, begin[g]); });
+  static_assert(kMostGroups <= 16);
+  std::vector<uint16_t> groups_of(field_.n_columns());  // a bit for each group that has the column
+  for_each_task(n_threads, field_.n_pieces(), [&](size_t piece, int) {
+    for (uint32_t c = field_.piece(piece); c < field_.piece(piece + 1); ++c)
+      for (size_t g = 0; g < n_groups; ++g)
+        groups_of[c] |= static_cast<uint16_t>(static_cast<uint32_t>(present[g].has(c)) << g);
+  });
+  const std::vector<uint32_t> first_copy = place_copies(groups_of, n_threads);
+  for_each_task(n_threads, n_groups, [&](size_t g, int) {
+    place_group(static_cast<uint32_t>(g), groups_of, first_copy, present[g]);
+  });
 }
 
-void BlockLayout::count_copies(const std::vector<uint16_t>& groups_of) {
-  n_copies_.resize(groups_of.size());
-  uint32_t total = 0;
-  for (size_t piece = 0; piece < field_.n_pieces(); ++piece) {
-    piece_copies_.push_back(total);
-    for (uint32_t c = field_.piece(piece); c < field_.piece(piece + 1); ++c) {
-      n_copies_[c] = static_cast<uint8_t>(std::max(std::popcount(groups_of[c]) - 1, 0));
-      total += n_copies_[c];
-    }
-  }
-  copies_.assign(total + kCopiesAhead, 0);  // with what is fetched ahead of the last
+// Counts the copies of each piece of columns and of each group, then says where they are. Returns [columns]
+// the first copy of each.
+std::vector<uint32_t> BlockLayout::place_copies(const std::vector<uint16_t>& groups_of, int n_threads) {
+  const size_t n_groups = group_begin_.size() - 1, n_pieces = field_.n_pieces();
+  const auto each = [&](size_t piece,
+                        const auto& visit) {  // visit(column, group), those of a column in order
+    for (uint32_t c = field_.piece(piece); c < field_.piece(piece + 1); ++c)
+      for (uint32_t rest = groups_of[c] & (groups_of[c] - 1u); rest != 0; rest &= rest - 1)
+        visit(c, static_cast<size_t>(std::countr_zero(rest)));
+  };
+  n_copies_.assign(groups_of.size(), 0), piece_copies_.assign(n_pieces + 1, 0);
+  std::vector<uint64_t> at(n_pieces * n_groups, 0);  // [pieces, groups] numbers in copies, then their first
+  for_each_task(n_threads, n_pieces, [&](size_t piece, int) {
+    each(piece, [&](uint32_t c, size_t g) {
+      ++n_copies_[c], ++piece_copies_[piece + 1];
+      at[piece * n_groups + g] += field_.width(c);
+    });
+  });
+  std::partial_sum(piece_copies_.begin(), piece_copies_.end(), piece_copies_.begin());
+  copies_.assign(piece_copies_.back() + kCopiesAhead, 0);  // with what is fetched ahead of the last
+  sums_size_ = padded(static_cast<int64_t>(field_.size()));
+  for (size_t g = 0; g < n_groups; sums_size_ = padded(static_cast<int64_t>(sums_size_)), ++g)
+    for (size_t piece = 0; piece < n_pieces; ++piece)
+      sums_size_ += std::exchange(at[piece * n_groups + g], sums_size_);
+  if (sums_size_ >= kAddTo) throw std::length_error("the gradients of all blocks need more than 2^31 places");
+  std::vector<uint32_t> first_copy(groups_of.size());
+  for_each_task(n_threads, n_pieces, [&](size_t piece, int) {
+    uint32_t next = piece_copies_[piece];
+    for (uint32_t c = field_.piece(piece); c < field_.piece(piece + 1); next += n_copies_[c++])
+      first_copy[c] = next;
+    uint32_t* copy = copies_.data() + piece_copies_[piece];
+    each(piece, [&](uint32_t c, size_t g) {
+      *copy++ = static_cast<uint32_t>(at[piece * n_groups + g]);
+      at[piece * n_groups + g] += field_.width(c);
+    });
+  });
+  return first_copy;
 }
 
 // Where the blocks of a group have their sums. The first of them that has a column stores its sum.
-void BlockLayout::place_group(uint32_t group, const std::vector<uint16_t>& groups_of, uint64_t at) {
-  RawVector<uint32_t> place(groups_of.size());
-  uint32_t* copies = copies_.data();
-  for (uint32_t c = 0; c < place.size(); copies += n_copies_[c++]) {
-    place[c] = field_.at(c);
-    if (!is_copy(groups_of[c], group)) continue;
-    const int before = std::popcount(groups_of[c] & ((1u << group) - 1));
-    place[c] = copies[before - 1] = static_cast<uint32_t>(at);
-    at += field_.width(c);
-  }
-  for (Block& block : blocks_) {
-    if (block.group != group) continue;
-    block.to.resize(block.columns.size() + kColumnsAhead);
+void BlockLayout::place_group(uint32_t group, const std::vector<uint16_t>& groups_of,
+                              const std::vector<uint32_t>& first_copy, Presence& not_yet) {
+  constexpr size_t kAhead = 24;  // columns between a prefetch and its use
+  for (uint32_t b = group_begin_[group]; b < group_begin_[group + 1]; ++b) {
+    Block& block = blocks_[b];
+    const RawVector<uint32_t>& columns = block.columns;
+    block.to.resize(columns.size() + kColumnsAhead);
     std::fill_n(block.to.end() - kColumnsAhead, kColumnsAhead, 0);
-    for (size_t j = 0; j < block.columns.size(); ++j) {
-      uint32_t& to = place[block.columns[j]];
-      block.to[j] = to, to |= kAddTo;
+    for (size_t j = 0; j < columns.size(); ++j) {
+      if (j + kAhead < columns.size()) {
+        const uint32_t soon = columns[j + kAhead];
+        __builtin_prefetch(&groups_of[soon]), __builtin_prefetch(&first_copy[soon]);
+        __builtin_prefetch(field_.all_at() + soon);
+      }
+      const uint32_t c = columns[j];
+      const uint32_t before = count_bits(groups_of[c] & ((1u << group) - 1));
+      const uint32_t at = before == 0 ? field_.at(c) : copies_[first_copy[c] + before - 1];
+      block.to[j] = not_yet.take(c) ? at : at | kAddTo;
     }
     RawVector<uint32_t>().swap(block.columns);
   }

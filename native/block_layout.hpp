@@ -87,9 +87,12 @@ class BlockLayout {
 
  private:
   void cut();
+  class Presence;
+
   void place_sums(int n_threads);
-  void place_group(uint32_t group, const std::vector<uint16_t>& groups_of, uint64_t at);
-  void count_copies(const std::vector<uint16_t>& groups_of);
+  std::vector<uint32_t> place_copies(const std::vector<uint16_t>& groups_of, int n_threads);
+  void place_group(uint32_t group, const std::vector<uint16_t>& groups_of,
+                   const std::vector<uint32_t>& first_copy, Presence& not_yet);
 
   FieldLayout field_;
   std::vector<int64_t> offsets_;
@@ -100,7 +103,7 @@ class BlockLayout {
   size_t sums_size_ = 0;                // the field's sums, then copies
   std::vector<uint8_t> n_copies_;       // [columns]
   std::vector<uint32_t> copies_;        // where they are
-  std::vector<uint32_t> piece_copies_;  // [pieces] where those of the field's pieces begin
+  std::vector<uint32_t> piece_copies_;  // [pieces + 1] where those of the field's pieces begin
 };
 
 }  // namespace fieldcraft

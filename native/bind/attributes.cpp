@@ -108,6 +108,7 @@ class AttributeTable {
 
 void bind_attributes(nb::module_& m) {
   text_layout = TextLayout::probe();
+  list_layout = ListLayout::probe();
   nb::class_<AttributeTable>(m, "AttributeTable")
       .def(nb::init<int64_t>(), "hash_size"_a)
       .def("__len__", &AttributeTable::size)
@@ -120,10 +121,9 @@ void bind_attributes(nb::module_& m) {
       .def("keep", &AttributeTable::keep, "ids"_a)
       .def_static("restore", &AttributeTable::restore, "bytes"_a, "starts"_a, "slots"_a, "hash_size"_a);
   m.def(
-      "reads_in_parallel", [] { return text_layout.known; },
-      "Whether several threads can read Python's strings at once: not if this Python stores them in a way "
-      "that "
-      "is not known here, or has no interpreter lock.");
+      "reads_in_parallel", [] { return text_layout.known && list_layout.known; },
+      "Whether several threads can read Python's strings and lists at once: not if this Python stores them "
+      "in a way that is not known here, or has no interpreter lock.");
   bind_string_lists(m);
   // Slots for keys that lie end to end: what a file without them lacks.
   m.def(

@@ -17,13 +17,23 @@
 
 #include "bind/arrays.hpp"
 #include "bind/names.hpp"
+#include "bind/plain_text.hpp"
 
 namespace fieldcraft::bind {
 
 #ifdef Py_LIMITED_API
-inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GetItem(list, i); }
-inline Py_ssize_t list_size(PyObject* list) { return PyList_Size(list); }
-inline void set_new_item(PyObject* list, Py_ssize_t i, PyObject* own) { PyList_SetItem(list, i, own); }
+inline PyObject* list_item(PyObject* list, Py_ssize_t i) {
+  return list_layout.known ? list_items(list)[i] : PyList_GetItem(list, i);
+}
+inline Py_ssize_t list_size(PyObject* list) {
+  return list_layout.known ? look<Py_ssize_t>(list, ListLayout::kSize) : PyList_Size(list);
+}
+inline void set_new_item(PyObject* list, Py_ssize_t i, PyObject* own) {
+  if (list_layout.known)
+    list_items(list)[i] = own;
+  else
+    PyList_SetItem(list, i, own);
+}
 inline const char* utf8(PyObject* string, Py_ssize_t* n) { return PyUnicode_AsUTF8AndSize(string, n); }
 #else
 inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GET_ITEM(list, i); }

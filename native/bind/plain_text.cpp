@@ -104,6 +104,26 @@ TextLayout TextLayout::probe() {
   return layout;
 }
 
+ListLayout ListLayout::probe() {
+  ListLayout layout;
+#ifndef Py_GIL_DISABLED
+  constexpr size_t kBytes = kItems + 2 * sizeof(Py_ssize_t);  // the last word: how many have room
+  const nb::object list_type = nb::borrow(reinterpret_cast<PyObject*>(&PyList_Type));
+  if (nb::cast<size_t>(list_type.attr("__basicsize__")) != kBytes) return layout;
+  for (const size_t n : {1, 3, 1000}) {
+    nb::list sample;
+    for (size_t i = 0; i < n; ++i) sample.append(string_of(std::to_string(i)));
+    if (look<size_t>(sample.ptr(), kSize) != n || look<size_t>(sample.ptr(), kBytes - sizeof(size_t)) < n)
+      return layout;
+    for (size_t i = 0; i < n; ++i)
+      if (list_items(sample.ptr())[i] != PyList_GetItem(sample.ptr(), static_cast<Py_ssize_t>(i)))
+        return layout;
+  }
+  layout.known = true;
+#endif
+  return layout;
+}
+
 Text text_beyond_ascii(PyObject* object, uint32_t flags, std::string_view& text, std::string& memory) {
   const TextLayout& layout = text_layout;
   if ((flags & layout.compact) == 0) return Text::foreign;

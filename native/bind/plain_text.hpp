@@ -39,6 +39,19 @@ struct TextLayout {
 
 inline TextLayout text_layout;  // set when the module is made
 
+// A list has its size behind its head, then the address of its items. Where a list made for the purpose has
+// not, `known` is false, and Python's functions are called for each item.
+struct ListLayout {
+  bool known = false;
+  static constexpr size_t kSize = sizeof(PyObject), kItems = kSize + sizeof(Py_ssize_t);
+
+  static ListLayout probe();
+};
+
+inline ListLayout list_layout;  // set when the module is made
+
+inline PyObject** list_items(PyObject* list) { return look<PyObject**>(list, ListLayout::kItems); }
+
 enum class Text { foreign, in_place, elsewhere };
 
 inline bool is_exact(PyObject* object, const PyTypeObject& type) { return Py_TYPE(object) == &type; }
