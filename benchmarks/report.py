@@ -19,7 +19,9 @@ the spread is how far the worst pass was from the best, CRFsuite's and ours. CPU
 each side's passes, all its threads together: what other programs on the machine disturb least. CRFsuite
 has one thread. A race in which it takes more than a minute is run once, between two of ours. Its tagger
 is handed lower case, shapes and affixes ready made when it starts from columns; ours computes them from
-the words. Memory is what the work adds at its highest moment.
+the words. Memory is what the work adds at its highest moment. Before a training is measured, of either
+side, another process writes to half a gigabyte, so that memory which a virtual machine had handed back to its
+host is there again.
 S200 and S500 are synthetic."""
 
 
