@@ -96,8 +96,8 @@ void BlockLayout::cut() {
     int part = 0;
     for (double end = kParts[0]; part < 2 && done >= end; end += kParts[part]) ++part;
     const int64_t wanted = static_cast<int64_t>(kParts[part] * static_cast<double>(total)) / kBlocksPerPart;
-    const int64_t size =
-        std::min({wanted + 1, most >> part, total / (3 * n_groups) + 1}) * std::min(8 + rank, 10u) / 10;
+    const int64_t size = std::min({wanted + 1, most >> part, total / ((4 << part) * n_groups) + 1}) *
+                         std::min(8 + rank, 10u) / 10;
     return std::max({size, std::min(kLeastTokens, total), fewest});
   };
   int64_t i = 0;

@@ -53,6 +53,7 @@ struct ChainProblem::Sweep {
   const double* weights = nullptr;
   const int32_t* gold = nullptr;
   double* per_sequence = nullptr;  // log Z, or weighted losses
+  std::vector<double> values;      // memory for them, where nobody asks
   Buffer field, sums;
   std::optional<Edges> edges;
   Buffer matrix, transposed, start;            // of the edges, as wide as the field's nodes
@@ -374,9 +375,9 @@ double ChainProblem::sweep(Mode mode, const double* weights, Less less, double* 
 
 double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch,
                               Quadratic* penalty) {
-  std::vector<double> own_values(per_sequence == nullptr ? n_sequences() : 0);
-  double* const values = per_sequence == nullptr ? own_values.data() : per_sequence;
   prepare();
+  if (per_sequence == nullptr) sweep_->values.resize(n_sequences());
+  double* const values = per_sequence == nullptr ? sweep_->values.data() : per_sequence;
   const Less less = !fused_ ? Less{} : counts_ != nullptr ? Less{nullptr, counts_} : Less{empirical_.data()};
   const double gold =
       sweep(fused_ ? Mode::likelihood : Mode::loss, weights, less, gradient, values, watch, penalty);
