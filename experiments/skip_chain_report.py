@@ -16,7 +16,7 @@ PAPER = {  # tables 4.2 and 4.3: F1 by field and their mean, inconsistently misl
     "skip": ([96.7, 97.2, 88.1, 80.4, 90.6], [17.0, 5.2, 0.6, 4.8]),
 }
 SPEAKER = {"linear": (86.5, 70.0), "skip": (85.1, 76.8)}  # precision and recall in the paper's text
-Choice = tuple[str, str]  # model and decoding
+Choice = tuple[str, str]  # model and decoding, which names what is taken from the score of O
 Line = dict[str, Any]
 
 
@@ -87,7 +87,7 @@ def _inner_table(lines: list[Line]) -> list[str]:
         cells = []
         for fold, best in chosen.items():
             mine = candidates(lines, fold).get(name, [])
-            star = " *" if name == best["linear"] else ""
+            star = " *" if name in best.values() else ""
             cells.append(f"{criterion(mine):.2f}{star}" if mine else "")
         out.append(f"| {', '.join(name)} | " + " | ".join(cells) + " |")
     return out

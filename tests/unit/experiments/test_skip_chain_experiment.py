@@ -11,6 +11,7 @@ import pytest
 from experiments import seminars, skip_chain
 from experiments.skip_chain_report import choices, criterion, report
 
+import fieldcraft as fc
 from fieldcraft.corpus import Corpus
 
 TEXT = (
@@ -79,6 +80,23 @@ def test_chains_are_chosen_by_pooled_counts() -> None:
     lines += [line_of("skip:1:1:full", [98, 100, 100], 0)]
     assert choices(lines) == {0: {"linear": ("linear:1", "viterbi"), "skip": ("skip:10:1:full", "viterbi")}}
     assert criterion(lines[:3:2]) == pytest.approx((70 + (300 + 70) / 4) / 2)
+
+
+@pytest.mark.parametrize("kind", [fc.ChainCRF, fc.SkipChainCRF])
+def test_the_score_of_o_is_lowered_at_each_token_but_the_first(kind: Any) -> None:
+    X = [["Who", "Ann", "is", "Ann"], ["At", "Bo", "Ann", "Bo"], ["Ann", "Ann", "the"]]
+    y = [["O", "S", "O", "S"], ["O", "O", "S", "O"], ["S", "S", "O"]]
+    crf = kind("edge\nword").fit(X, y)
+    changed = skip_chain.without_some_o(crf, 1.5)
+    assert crf.classes_.tolist() == changed.classes_.tolist()
+    others = [["O", "O", "O", "O"], ["S", "S", "O", "S"], ["O", "S", "S"]]
+    before, after = (model.log_probability(X, y) - model.log_probability(X, others) for model in (crf, changed))
+    fewer = [sum(label == "O" for label in b[1:]) - sum(label == "O" for label in a[1:]) for a, b in zip(y, others)]
+    assert after - before == pytest.approx([1.5 * n for n in fewer], rel=1e-9)
+    for how in ("viterbi", "posterior"):
+        assert skip_chain.labelled(crf, f"{how}:100", X).tolist() == [[a[0], *"S" * (len(a) - 1)] for a in y]
+        assert skip_chain.labelled(crf, how, X).tolist() == y
+    assert crf.decoding == "viterbi"
 
 
 def test_scores_and_tables() -> None:
