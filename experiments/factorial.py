@@ -34,7 +34,6 @@ import os
 import time
 from dataclasses import asdict
 from functools import lru_cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +78,19 @@ ITERATIONS = 60  # of joint models; chains end by their own rule
 LEAST = -8.0  # log-probabilities of tags below this count as this
 TAGGER = (3.0, 10.0, 30.0)  # variances
 CHAIN = [{"phrases": v} for v in (0.3, 1.0, 3.0, 10.0, 30.0)]
+
+
+def _tables(variances: dict[float, tuple[int, ...]]) -> list[dict[str, float]]:
+    """Settings of joint models, from variances of tables by that of the phrases."""
+    return [{"phrases": v, "tables": float(t)} for v, tables in variances.items() for t in tables]
+
+
 GRID: dict[str, list[dict[str, float]]] = {
     "words": CHAIN,
     "cascaded": CHAIN,
     "jackknife": CHAIN,
-    "joint": [{"phrases": v, "tables": 10.0} for v in (0.3, 1.0, 10.0)]
-    + [{"phrases": v, "tables": t} for v, t in product((0.1, 0.3), (3.0, 10.0, 30.0)) if (v, t) != (0.3, 10.0)],
-    "two_stages": [{"phrases": v, "tables": t} for v, t in product((0.3, 1.0, 3.0), (1.0, 3.0))]
-    + [{"phrases": v, "tables": t} for v, t in product((0.1, 0.3), (1.0, 3.0, 10.0, 30.0)) if v < 0.3 or t > 3],
+    "joint": _tables({0.1: (3, 10, 30), 0.3: (3, 10, 30), 1.0: (10,), 10.0: (10,)}),
+    "two_stages": _tables({0.1: (1, 3, 10, 30), 0.3: (1, 3, 10, 30), 1.0: (1, 3), 3.0: (1, 3)}),
 }
 
 

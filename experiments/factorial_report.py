@@ -1,6 +1,6 @@
 """The tables and the figure of the learning curve of `experiments.factorial`.
 
-Differences between models are tested sentence by sentence: the matched-pairs test of wrong tokens (two-sided),
+Differences between models are tested sentence by sentence: the matched-pairs test of wrong tokens, two-sided,
 and a bootstrap interval of the difference in F.
 """
 

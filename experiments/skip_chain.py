@@ -12,9 +12,9 @@ and look at the features of both ends, or-ed. Folds are a permutation of all doc
 
 Variances and decoding of both chains are chosen anew for each fold, from its training part alone (GRID,
 DECODINGS): a model trained on the folds i, i + 1 and i + 2 is scored on i + 3 and on i + 4 (--inner). The
-scores on i + 3 count in the choice for the test part i + 4, those on i + 4 in the choice for i + 3; the choice
-(skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all four F1. Skip chains of the
-grid are trained by belief propagation, as the paper's are.
+scores on i + 3 count in the choice for the test part i + 4, those on i + 4 in the choice for i + 3; the
+choice (skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all four F1. Skip chains
+of the grid are trained by belief propagation, as the paper's are.
 
 A decoding is "viterbi" or "posterior", and after a colon by how much the score of O is lowered at each token
 before inference (the first token excepted). Likelihood aims at accuracy, for which a token is O as soon as
@@ -85,9 +85,7 @@ def without_some_o(crf: Any, cost: float) -> Any:
     index = learnt.index
     into = index.belongs_to("edge") & (index.attribute < 0) & (index.label == label)
     made = copy.copy(crf)
-    made._parameters = Parameters.of(
-        learnt.encoder, index, learnt.weights - cost * into, learnt.structure
-    )
+    made._parameters = Parameters.of(learnt.encoder, index, learnt.weights - cost * into, learnt.structure)
     return made
 
 

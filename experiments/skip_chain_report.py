@@ -56,7 +56,7 @@ def choices(lines: list[Line]) -> dict[int, dict[str, Choice]]:
 
 
 def report(lines: list[Line]) -> str:
-    """The choice of each fold, and tables 4.2 and 4.3: means over the folds."""
+    """The choice of each fold, tables 4.2 and 4.3 (means over the folds), and the speaker by fold."""
     out = [*_inner_table(lines), ""]
     head = ["model", *FIELDS, "overall", "speaker P", "speaker R"]
     head += [*(f"repeats {f}" for f in FIELDS), "CPU s", "not converged", "folds"]
@@ -73,7 +73,21 @@ def report(lines: list[Line]) -> str:
     for name in dict.fromkeys((x["model"], x.get("decoding", "viterbi")) for x in outer):
         mine = [x for x in outer if (x["model"], x.get("decoding", "viterbi")) == name]
         out.append("| " + " | ".join([", ".join(name), *_means(mine), str(len(mine))]) + " |")
-    return "\n".join(out)
+    return "\n".join([*out, "", *_by_fold(outer, chosen)])
+
+
+def _by_fold(outer: list[Line], chosen: dict[int, dict[str, Choice]]) -> list[str]:
+    """The speaker in each fold, by the chains that were chosen for it."""
+    head = ["fold", "chain", "chosen", "speaker F1", "P", "R", "repeats speaker", "overall"]
+    out = ["The chosen chains by fold:", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for fold, best in chosen.items():
+        for kind, choice in best.items():
+            rows = [x for x in outer if x["fold"] == fold and (x["model"], x.get("decoding")) == choice]
+            if rows:
+                means = _means(rows)  # F1 of the fields, overall, P, R, repeats of the fields …
+                cells = [str(fold), kind, ", ".join(choice), means[3], *means[5:7], means[10], means[4]]
+                out.append("| " + " | ".join(cells) + " |")
+    return out
 
 
 def _inner_table(lines: list[Line]) -> list[str]:

@@ -39,7 +39,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_only_lines_with_the_chosen_settings_stand_in_the_curve(tmp_path: Path) -> None:
     archive = factorial.Archive(tmp_path / "results.jsonl")
     for variance, f in ((1.0, 80.0), (3.0, 82.0)):
-        line = {"sentences": 250, "model": "cascaded", "settings": {"phrases": variance}, "tags": None, "f": f}
+        line = {
+            "sentences": 250,
+            "model": "cascaded",
+            "settings": {"phrases": variance},
+            "tags": None,
+            "f": f,
+        }
         archive.add(on="development", **line)
         archive.add(on="test", **{**line, "f": f + 1})
     chosen, earlier = scored(archive)

@@ -90,8 +90,12 @@ def test_the_score_of_o_is_lowered_at_each_token_but_the_first(kind: Any) -> Non
     changed = skip_chain.without_some_o(crf, 1.5)
     assert crf.classes_.tolist() == changed.classes_.tolist()
     others = [["O", "O", "O", "O"], ["S", "S", "O", "S"], ["O", "S", "S"]]
-    before, after = (model.log_probability(X, y) - model.log_probability(X, others) for model in (crf, changed))
-    fewer = [sum(label == "O" for label in b[1:]) - sum(label == "O" for label in a[1:]) for a, b in zip(y, others)]
+    before, after = (
+        model.log_probability(X, y) - model.log_probability(X, others) for model in (crf, changed)
+    )
+    fewer = [
+        sum(label == "O" for label in b[1:]) - sum(label == "O" for label in a[1:]) for a, b in zip(y, others)
+    ]
     assert after - before == pytest.approx([1.5 * n for n in fewer], rel=1e-9)
     for how in ("viterbi", "posterior"):
         assert skip_chain.labelled(crf, f"{how}:100", X).tolist() == [[a[0], *"S" * (len(a) - 1)] for a in y]
@@ -114,3 +118,4 @@ def test_scores_and_tables() -> None:
     text = report([*lines, {**lines[0], **found, "inner": False}])
     assert "| linear:10, viterbi | 75.00 * |" in text
     assert "| linear chain | 0.00 | 0.00 | 0.00 | 66.67 | 16.67 | 100.00 | 50.00 | 0.00 " in text
+    assert "| 0 | linear | linear:10, viterbi | 66.67 | 100.00 | 50.00 | 1.00 | 16.67 |" in text
