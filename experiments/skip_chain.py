@@ -11,14 +11,15 @@ of table 4.1 of the paper on relational learning; skip edges join all equal capi
 and look at the features of both ends, or-ed. Folds are a permutation of all documents by seed 0.
 
 Variances and decoding of both chains are chosen anew for each fold, from its training part alone (GRID,
-DECODINGS): a model trained on the folds i, i + 1 and i + 2 is scored on i + 3 and on i + 4 (--inner). The
-scores on i + 3 count in the choice for the test part i + 4, those on i + 4 in the choice for i + 3; the
-choice (skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all four F1. Skip chains
-of the grid are trained by belief propagation, as the paper's are.
+DECODINGS), by nested cross-validation (--inner): for every two folds a model is trained on the three others
+and scored on both. The scores on one of the two count in the choice for the other, so that each choice rests
+on four folds; the choice (skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all four
+F1. Skip chains of the grid are trained by belief propagation, as the paper's are.
 
 A decoding is "viterbi" or "posterior", and after a colon by how much the score of O is lowered at each token
 before inference (the first token excepted). Likelihood aims at accuracy, for which a token is O as soon as
-that is the most probable; F1 is the largest where tokens are labelled from about half of the best F1 on.
+that is the most probable; F1 is the largest where tokens are labelled from about half of the best F1 on. F1
+counts single tokens, so the grid has the most probable label of each.
 Each training writes lines of JSON as it ends; --report makes the tables from such lines.
 """
 
@@ -31,6 +32,7 @@ import os
 import resource
 import warnings
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +46,9 @@ from fieldcraft.corpus import Corpus
 from fieldcraft.models.parameters import Parameters
 
 GRID = ["linear:1", "linear:10", "linear:100"]
-SKIPS = ("0.1:full", "1:full", "1:agreement", "10:agreement")  # variances and tying
-GRID += [f"skip:{chain}:{skip}:propagation" for chain in (10, 100) for skip in SKIPS]
+GRID += [f"skip:100:{skip}:propagation" for skip in ("0.1:full", "1:full", "1:agreement", "10:agreement")]
 LOWERED = (0.0, 0.25, 0.5, 0.75, 1.0)  # what may be taken from the score of O
-DECODINGS = [f"{how}:{cost:g}" if cost else how for cost in LOWERED for how in ("viterbi", "posterior")]
+DECODINGS = [f"posterior:{cost:g}" if cost else "posterior" for cost in LOWERED]
 ITERATIONS = 50  # of a skip chain, which starts from the weights of the linear chain
 
 
@@ -134,17 +135,16 @@ def trained(
                 yield {"model": name, "decoding": decoding, "part": i, **found, **facts}
 
 
-def inner_lines(corpus: Corpus, names: list[str], turns: list[int], **options: Any) -> Iterator[Any]:
+def inner_lines(corpus: Corpus, names: list[str], chosen_for: list[int], **options: Any) -> Iterator[Any]:
     """Models of three folds each, scored on the two others; "fold" is the one they were not chosen on."""
     folds = seminars.folds(len(corpus))
-    for i in turns:
-        train = np.sort(np.concatenate([folds[(i + k) % 5] for k in range(3)])).tolist()
-        others = [(i + 3) % 5, (i + 4) % 5]
-        tests = [corpus[folds[k].tolist()] for k in others]
+    for pair in combinations(chosen_for, 2):
+        train = np.sort(np.concatenate([folds[k] for k in range(5) if k not in pair])).tolist()
+        tests = [corpus[folds[k].tolist()] for k in pair]
         for name in names:
             for line in trained(name, corpus[train], tests, decodings=DECODINGS, **options):
                 part = line.pop("part")
-                yield {"fold": others[1 - part], "inner": True, "scored": others[part], **line}
+                yield {"fold": pair[1 - part], "inner": True, "scored": pair[part], **line}
 
 
 def outer_lines(corpus: Corpus, chosen: dict[int, list[tuple[str, str]]], **options: Any) -> Iterator[Any]:
@@ -212,11 +212,12 @@ def main() -> None:
 
 
 def _to_score(given: Any) -> dict[int, list[tuple[str, str]]]:
-    """Models and decodings by fold: those chosen, or those named, by both decodings."""
+    """Models and decodings by fold: those chosen, or those named, by all decodings."""
     if given.chosen:
         chosen = choices(read_lines([given.chosen]))
         return {fold: list(chosen[fold].values()) for fold in given.folds}
-    return {fold: [(name, how) for name in given.models or [] for how in DECODINGS] for fold in given.folds}
+    hows = ["viterbi", *DECODINGS]
+    return {fold: [(name, how) for name in given.models or [] for how in hows] for fold in given.folds}
 
 
 if __name__ == "__main__":
