@@ -13,8 +13,8 @@ and look at the features of both ends, or-ed. Folds are a permutation of all doc
 Variances and decoding of both chains are chosen anew for each fold, from its training part alone (GRID,
 DECODINGS), by nested cross-validation (--inner): for every two folds a model is trained on the three others
 and scored on both. The scores on one of the two count in the choice for the other, so that each choice rests
-on four folds; the choice (skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all four
-F1. Skip chains of the grid are trained by belief propagation, as the paper's are.
+on four folds; the choice (skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all
+four F1. Skip chains of the grid are trained by belief propagation, as the paper's are.
 
 A decoding is "viterbi" or "posterior", and after a colon by how much the score of O is lowered at each token
 before inference (the first token excepted). Likelihood aims at accuracy, for which a token is O as soon as
