@@ -13,8 +13,8 @@ and look at the features of both ends, or-ed. Folds are a permutation of all doc
 Variances and decoding of both chains are chosen anew for each fold, from its training part alone (GRID,
 DECODINGS), by nested cross-validation (--inner): for every two folds a model is trained on the three others
 and scored on both. The scores on one of the two count in the choice for the other, so that each choice rests
-on four folds; the choice (skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all
-four F1. Skip chains of the grid are trained by belief propagation, as the paper's are.
+on four folds. Choices (by two rules, skip_chain_report.py) look at the mean of the speaker's F1 and of the
+mean of all four F1. Skip chains of the grid are trained by belief propagation, as the paper's are.
 
 A decoding is "viterbi" or "posterior", and after a colon by how much the score of O is lowered at each token
 before inference (the first token excepted). Likelihood aims at accuracy, for which a token is O as soon as
@@ -32,7 +32,8 @@ import os
 import resource
 import warnings
 from collections.abc import Iterable, Iterator
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ import numpy as np
 import fieldcraft as fc
 from experiments import seminars
 from experiments.seminars import FIELDS
-from experiments.skip_chain_report import choices, read_lines, report
+from experiments.skip_chain_report import RULES, Choice, choices, read_lines, report
 from fieldcraft.corpus import Corpus
 from fieldcraft.models.parameters import Parameters
 
@@ -147,14 +148,15 @@ def inner_lines(corpus: Corpus, names: list[str], chosen_for: list[int], **optio
                 yield {"fold": pair[1 - part], "inner": True, "scored": pair[part], **line}
 
 
-def outer_lines(corpus: Corpus, chosen: dict[int, list[tuple[str, str]]], **options: Any) -> Iterator[Any]:
+def outer_lines(corpus: Corpus, chosen: dict[int, set[Choice]], **options: Any) -> Iterator[Any]:
     """Models of four folds each, scored on the fifth."""
     folds = seminars.folds(len(corpus))
     for fold, pairs in chosen.items():
         train = np.setdiff1d(np.arange(len(corpus)), folds[fold]).tolist()
         tests = [corpus[folds[fold].tolist()]]
-        for name, decoding in pairs:
-            for line in trained(name, corpus[train], tests, decodings=[decoding], **options):
+        for name, mine in groupby(sorted(pairs), key=itemgetter(0)):
+            decodings = [decoding for _, decoding in mine]
+            for line in trained(name, corpus[train], tests, decodings=decodings, **options):
                 del line["part"]
                 yield {"fold": fold, "inner": False, **line}
 
@@ -211,13 +213,14 @@ def main() -> None:
                 file.write(text + "\n")
 
 
-def _to_score(given: Any) -> dict[int, list[tuple[str, str]]]:
-    """Models and decodings by fold: those chosen, or those named, by all decodings."""
+def _to_score(given: Any) -> dict[int, set[Choice]]:
+    """Models and decodings by fold: those chosen by each rule, or those named, by all decodings."""
     if given.chosen:
-        chosen = choices(read_lines([given.chosen]))
-        return {fold: list(chosen[fold].values()) for fold in given.folds}
+        lines = read_lines([given.chosen])
+        rules = [choices(lines, rule) for rule in RULES]
+        return {fold: {choice for rule in rules for choice in rule[fold].values()} for fold in given.folds}
     hows = ["viterbi", *DECODINGS]
-    return {fold: [(name, how) for name in given.models or [] for how in hows] for fold in given.folds}
+    return {fold: {(name, how) for name in given.models or [] for how in hows} for fold in given.folds}
 
 
 if __name__ == "__main__":

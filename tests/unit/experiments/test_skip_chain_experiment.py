@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from experiments import seminars, skip_chain
-from experiments.skip_chain_report import choices, criterion, report
+from experiments.skip_chain_report import candidates, choices, criterion, report, where_even
 
 import fieldcraft as fc
 from fieldcraft.corpus import Corpus
@@ -61,7 +61,7 @@ def test_choices_for_a_fold_see_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -
         assert not (train | tests[i % 2]) & folds[line["fold"]]
         assert not train & tests[i % 2]
     seen.clear()
-    list(skip_chain.outer_lines(corpus, {2: [("linear:1", "viterbi")]}))
+    list(skip_chain.outer_lines(corpus, {2: {("linear:1", "viterbi")}}))
     ((train, (test,)),) = seen
     assert (test, train) == (folds[2], set(range(484)) - folds[2])
 
@@ -78,8 +78,26 @@ def test_chains_are_chosen_by_pooled_counts() -> None:
     lines = [line_of("linear:1", [50, 100, 100], 10), line_of("linear:10", [60, 100, 100], 12)]
     lines += [line_of("linear:1", [90, 100, 100], 10, scored=1), line_of("skip:10:1:full", [99, 100, 100], 0)]
     lines += [line_of("skip:1:1:full", [98, 100, 100], 0)]
-    assert choices(lines) == {0: {"linear": ("linear:1", "viterbi"), "skip": ("skip:10:1:full", "viterbi")}}
+    assert choices(lines, "best") == {
+        0: {"linear": ("linear:1", "viterbi"), "skip": ("skip:10:1:full", "viterbi")}
+    }
     assert criterion(lines[:3:2]) == pytest.approx((70 + (300 + 70) / 4) / 2)
+
+
+def test_chains_are_chosen_where_precision_equals_recall() -> None:
+    lines = []
+    for name, points in {
+        "linear:1": [(40, 50), (70, 80), (80, 120)],
+        "linear:10": [(50, 80), (75, 110)],
+    }.items():
+        for i, (right, predicted) in enumerate(points):
+            decoding = f"posterior:{i / 2:g}" if i else "posterior"
+            lines.append(line_of(name, [right, predicted, 100], 0, decoding=decoding))
+    values = [criterion([line]) for line in lines]
+    found = where_even(candidates(lines, 0))
+    assert list(found) == [("linear:1", "posterior:0.75"), ("linear:10", "posterior:0.33")]
+    assert found["linear:1", "posterior:0.75"] == pytest.approx((values[1] + values[2]) / 2)
+    assert choices(lines, "even") == {0: {"linear": ("linear:1", "posterior:0.75")}}
 
 
 @pytest.mark.parametrize("kind", [fc.ChainCRF, fc.SkipChainCRF])
@@ -117,5 +135,5 @@ def test_scores_and_tables() -> None:
     lines = [line_of("linear:10", [60, 100, 100], 12), line_of("skip:10:1:full", [1, 2, 2], 0)]
     text = report([*lines, {**lines[0], **found, "inner": False}])
     assert "| linear:10, viterbi | 75.00 * |" in text
-    assert "| linear chain | 0.00 | 0.00 | 0.00 | 66.67 | 16.67 | 100.00 | 50.00 | 0.00 " in text
-    assert "| 0 | linear | linear:10, viterbi | 66.67 | 100.00 | 50.00 | 1.00 | 16.67 |" in text
+    assert "| linear chain, best | 0.00 | 0.00 | 0.00 | 66.67 | 16.67 | 100.00 | 50.00 | 0.00 " in text
+    assert "| best | 0 | linear | linear:10, viterbi | 66.67 | 100.00 | 50.00 | 1.00 | 16.67 |" in text
