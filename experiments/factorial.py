@@ -22,7 +22,8 @@ All have the same templates of words. --choose tries the settings of GRID on the
 the training sentences in the training file, for 250 and 500 sentences; the test file is not read. All models
 share the tagger, which is chosen by its tags. Curves use the settings with the best F of the largest size
 that is not above theirs. Joint models end after 60 iterations. Results go to --archive, line by line; what
-stands there is not run again. --report writes experiments/results/factorial.md and a figure.
+stands there is not run again. Lines of the test file keep the counts of every sentence, packed, for the
+significance tests. --report prints and writes experiments/results/factorial.md, and draws a figure.
 """
 
 from __future__ import annotations
@@ -31,15 +32,18 @@ import argparse
 import json
 import os
 import time
+from dataclasses import asdict
 from functools import lru_cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import fieldcraft as fc
+from experiments.archive import Part
 from fieldcraft.corpus import Corpus
+from fieldcraft.evaluation import bootstrap
+from fieldcraft.evaluation.labellings import encode
 
 RESULTS = Path(__file__).parent / "results"
 SIZES, CHOOSING, DEVELOPMENT = (250, 500, 1000, 2000, 4000, 8936), (250, 500), 1000
@@ -74,12 +78,19 @@ ITERATIONS = 60  # of joint models; chains end by their own rule
 LEAST = -8.0  # log-probabilities of tags below this count as this
 TAGGER = (3.0, 10.0, 30.0)  # variances
 CHAIN = [{"phrases": v} for v in (0.3, 1.0, 3.0, 10.0, 30.0)]
+
+
+def _tables(variances: dict[float, tuple[int, ...]]) -> list[dict[str, float]]:
+    """Settings of joint models, from variances of tables by that of the phrases."""
+    return [{"phrases": v, "tables": float(t)} for v, tables in variances.items() for t in tables]
+
+
 GRID: dict[str, list[dict[str, float]]] = {
     "words": CHAIN,
     "cascaded": CHAIN,
     "jackknife": CHAIN,
-    "joint": [{"phrases": v, "tables": 10.0} for v in (0.3, 1.0, 10.0)],
-    "two_stages": [{"phrases": v, "tables": t} for v, t in product((0.3, 1.0, 3.0), (1.0, 3.0))],
+    "joint": _tables({0.1: (3, 10, 30), 0.3: (3, 10, 30), 1.0: (10,), 10.0: (10,)}),
+    "two_stages": _tables({0.1: (1, 3, 10, 30), 0.3: (1, 3, 10, 30), 1.0: (1, 3), 3.0: (1, 3)}),
 }
 
 
@@ -210,13 +221,22 @@ def right(corpus: Corpus, tags: Any) -> float:
     return 100 * float(np.mean([a == b for x, y in zip(gold, tags) for a, b in zip(x, y)]))
 
 
+def counted(corpus: Corpus, found: list[list[str]], f: float) -> Part:
+    """What the significance tests need: wrong tokens, and shares in F, of each sentence."""
+    sides = encode([list(row) for row in corpus.labels], found)
+    shares = bootstrap.quotient("span_f", sides, "conlleval", "lenient")
+    return Part.of(f, bootstrap.errors_by_sequence(sides), shares)
+
+
 def measured(task: Task, name: str, settings: dict[str, float]) -> dict[str, Any]:
     """The scores of a model."""
     begun = time.process_time()
     tags, found = MODELS[name](task, settings)
     seconds = time.process_time() - begun
-    scores = fc.metrics.span_scores(task.test.labels, [list(row) for row in found]).micro
+    answers = [list(row) for row in found]
+    scores = fc.metrics.span_scores(task.test.labels, answers).micro
     return {
+        "part": asdict(counted(task.test, answers, 100 * scores.f)),
         "tags": None if tags is None else right(task.test, tags),
         "precision": 100 * scores.precision,
         "recall": 100 * scores.recall,
@@ -269,7 +289,9 @@ def choose(train: Corpus, names: list[str], archive: Archive, jobs: int | None) 
         for name in names:
             for settings in GRID[name]:
                 if not archive.find(**on, model=name, settings=settings):
-                    archive.add(**on, model=name, settings=settings, **measured(task, name, settings))
+                    scores = measured(task, name, settings)
+                    del scores["part"]  # tests of significance are for the test file
+                    archive.add(**on, model=name, settings=settings, **scores)
 
 
 def curve(folder: Path, sizes: list[int], names: list[str], archive: Archive, jobs: int | None) -> None:
@@ -280,7 +302,7 @@ def curve(folder: Path, sizes: list[int], names: list[str], archive: Archive, jo
         for name in names:
             settings = archive.best(name, n)
             key = {"on": "test", "sentences": n, "model": name, "settings": settings}
-            if not archive.find(**key):
+            if not any("part" in row for row in archive.find(**key)):  # early lines have no counts
                 archive.add(**key, tagger=task.variance, **measured(task, name, settings))
 
 
@@ -298,7 +320,7 @@ def main() -> None:
     if given.report:
         from experiments.factorial_report import write
 
-        write(archive, RESULTS)
+        print(write(archive, RESULTS))
     elif given.choose:
         choose(read(folder, "train.txt.gz"), given.models, archive, given.jobs)
     else:

@@ -10,22 +10,30 @@ FOLDER holds cmu_seminars/, ud_en_ewt/ and gazetteers/. Features are the templat
 of table 4.1 of the paper on relational learning; skip edges join all equal capitalised words, without a cap,
 and look at the features of both ends, or-ed. Folds are a permutation of all documents by seed 0.
 
-Variances and decoding of both chains are chosen anew for each fold, from its training part alone (GRID): a
-model trained on the folds i, i + 1 and i + 2 is scored on i + 3 and on i + 4 (--inner). The scores on i + 3
-count in the choice for the test part i + 4, those on i + 4 in the choice for i + 3; the choice
-(skip_chain_report.py) is by the mean of the speaker's F1 and of the mean of all four F1. Skip chains of the
-grid are trained by belief propagation, as the paper's are.
+Variances and decoding of both chains are chosen anew for each fold, from its training part alone (GRID,
+DECODINGS), by nested cross-validation (--inner): for every two folds a model is trained on the three others
+and scored on both. The scores on one of the two count in the choice for the other, so that each choice rests
+on four folds. Choices (by two rules, skip_chain_report.py) look at the mean of the speaker's F1 and of the
+mean of all four F1. Skip chains of the grid are trained by belief propagation, as the paper's are.
+
+A decoding is "viterbi" or "posterior", and after a colon by how much the score of O is lowered at each token
+before inference (the first token excepted). Likelihood aims at accuracy, for which a token is O as soon as
+that is the most probable; F1 is the largest where tokens are labelled from about half of the best F1 on. F1
+counts single tokens, so the grid has the most probable label of each.
 Each training writes lines of JSON as it ends; --report makes the tables from such lines.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import os
 import resource
 import warnings
 from collections.abc import Iterable, Iterator
+from itertools import combinations, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +42,22 @@ import numpy as np
 import fieldcraft as fc
 from experiments import seminars
 from experiments.seminars import FIELDS
-from experiments.skip_chain_report import choices, read_lines, report
+from experiments.skip_chain_report import RULES, Choice, choices, read_lines, report
 from fieldcraft.corpus import Corpus
+from fieldcraft.models.parameters import Parameters
 
 GRID = ["linear:1", "linear:10", "linear:100"]
-GRID += [f"skip:{chain}:{skip}:full:propagation" for chain in (10, 100) for skip in (0.1, 1)]
-DECODINGS = ("viterbi", "posterior")
+GRID += [f"skip:100:{skip}:propagation" for skip in ("0.1:full", "1:full", "1:agreement", "10:agreement")]
+LOWERED = (0.0, 0.25, 0.5, 0.75, 1.0)  # what may be taken from the score of O
+DECODINGS = [f"posterior:{cost:g}" if cost else "posterior" for cost in LOWERED]
 ITERATIONS = 50  # of a skip chain, which starts from the weights of the linear chain
 
 
 def model(name: str, lists: list[Any], iterations: int) -> Any:
     """linear:VARIANCE, or skip:VARIANCE:VARIANCE of skip edges:TYING and flags.
 
-    Flags: two_stage; propagation (alone), estimated (by propagation where sums are not exact).
+    Flags: two_stage; phrases; labels (skip edges look at nothing else); propagation (alone), estimated (by
+    propagation where sums are not exact).
     """
     kind, *settings = name.split(":")
     if kind == "linear":
@@ -62,10 +73,30 @@ def model(name: str, lists: list[Any], iterations: int) -> Any:
         prior=prior,
         max_pairs_per_word=None,
         skip_tying=settings[2],
+        skip_templates="none" if "labels" in settings else "same",
+        phrases="phrases" in settings,
         two_stage="two_stage" in settings,
         inference=inference,
         **options,
     )
+
+
+def without_some_o(crf: Any, cost: float) -> Any:
+    """A copy of a model with the score of O lowered: in the weights of all label pairs that end in O."""
+    learnt, label = crf._parameters, crf.classes_.tolist().index("O")
+    index = learnt.index
+    into = index.belongs_to("edge") & (index.attribute < 0) & (index.label == label)
+    made = copy.copy(crf)
+    made._parameters = Parameters.of(learnt.encoder, index, learnt.weights - cost * into, learnt.structure)
+    return made
+
+
+def labelled(crf: Any, decoding: str, X: Corpus) -> Any:
+    """Labels by a decoding of DECODINGS."""
+    how, _, cost = decoding.partition(":")
+    model = without_some_o(crf, float(cost)) if cost else copy.copy(crf)
+    model.decoding = how
+    return model.predict(X)
 
 
 def scores(test: Corpus, predicted: Iterable[list[str]]) -> dict[str, Any]:
@@ -101,32 +132,31 @@ def trained(
         }
         for i, test in enumerate(tests):
             for decoding in decodings:
-                crf.decoding = decoding
-                found = scores(test, crf.predict(test))
+                found = scores(test, labelled(crf, decoding, test))
                 yield {"model": name, "decoding": decoding, "part": i, **found, **facts}
 
 
-def inner_lines(corpus: Corpus, names: list[str], turns: list[int], **options: Any) -> Iterator[Any]:
+def inner_lines(corpus: Corpus, names: list[str], chosen_for: list[int], **options: Any) -> Iterator[Any]:
     """Models of three folds each, scored on the two others; "fold" is the one they were not chosen on."""
     folds = seminars.folds(len(corpus))
-    for i in turns:
-        train = np.sort(np.concatenate([folds[(i + k) % 5] for k in range(3)])).tolist()
-        others = [(i + 3) % 5, (i + 4) % 5]
-        tests = [corpus[folds[k].tolist()] for k in others]
+    for pair in combinations(chosen_for, 2):
+        train = np.sort(np.concatenate([folds[k] for k in range(5) if k not in pair])).tolist()
+        tests = [corpus[folds[k].tolist()] for k in pair]
         for name in names:
             for line in trained(name, corpus[train], tests, decodings=DECODINGS, **options):
                 part = line.pop("part")
-                yield {"fold": others[1 - part], "inner": True, "scored": others[part], **line}
+                yield {"fold": pair[1 - part], "inner": True, "scored": pair[part], **line}
 
 
-def outer_lines(corpus: Corpus, chosen: dict[int, list[tuple[str, str]]], **options: Any) -> Iterator[Any]:
+def outer_lines(corpus: Corpus, chosen: dict[int, set[Choice]], **options: Any) -> Iterator[Any]:
     """Models of four folds each, scored on the fifth."""
     folds = seminars.folds(len(corpus))
     for fold, pairs in chosen.items():
         train = np.setdiff1d(np.arange(len(corpus)), folds[fold]).tolist()
         tests = [corpus[folds[fold].tolist()]]
-        for name, decoding in pairs:
-            for line in trained(name, corpus[train], tests, decodings=[decoding], **options):
+        for name, mine in groupby(sorted(pairs), key=itemgetter(0)):
+            decodings = [decoding for _, decoding in mine]
+            for line in trained(name, corpus[train], tests, decodings=decodings, **options):
                 del line["part"]
                 yield {"fold": fold, "inner": False, **line}
 
@@ -183,12 +213,14 @@ def main() -> None:
                 file.write(text + "\n")
 
 
-def _to_score(given: Any) -> dict[int, list[tuple[str, str]]]:
-    """Models and decodings by fold: those chosen, or those named, by both decodings."""
+def _to_score(given: Any) -> dict[int, set[Choice]]:
+    """Models and decodings by fold: those chosen by each rule, or those named, by all decodings."""
     if given.chosen:
-        chosen = choices(read_lines([given.chosen]))
-        return {fold: list(chosen[fold].values()) for fold in given.folds}
-    return {fold: [(name, how) for name in given.models or [] for how in DECODINGS] for fold in given.folds}
+        lines = read_lines([given.chosen])
+        rules = [choices(lines, rule) for rule in RULES]
+        return {fold: {choice for rule in rules for choice in rule[fold].values()} for fold in given.folds}
+    hows = ["viterbi", *DECODINGS]
+    return {fold: {(name, how) for name in given.models or [] for how in hows} for fold in given.folds}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from experiments import factorial
-from experiments.factorial_report import write
+from experiments.factorial_report import scored, write
 
 NAMES = ["cascaded", "jackknife", "joint", "two_stages"]
 
@@ -36,6 +36,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_only_lines_with_the_chosen_settings_stand_in_the_curve(tmp_path: Path) -> None:
+    archive = factorial.Archive(tmp_path / "results.jsonl")
+    for variance, f in ((1.0, 80.0), (3.0, 82.0)):
+        line = {
+            "sentences": 250,
+            "model": "cascaded",
+            "settings": {"phrases": variance},
+            "tags": None,
+            "f": f,
+        }
+        archive.add(on="development", **line)
+        archive.add(on="test", **{**line, "f": f + 1})
+    chosen, earlier = scored(archive)
+    assert [row["f"] for row in chosen.values()] == [83.0]
+    assert [row["f"] for row in earlier] == [81.0]
+
+
 def test_settings_curves_and_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     path = folder / "results.jsonl"
@@ -55,6 +72,8 @@ def test_settings_curves_and_report(folder: Path, capsys: pytest.CaptureFixture[
     factorial.choose(factorial.read(folder, "train.txt.gz"), NAMES, again, 1)
     factorial.curve(folder, [12], NAMES, again, 1)
     assert capsys.readouterr().out == ""  # nothing was run again
-    write(again, folder)
-    assert f"{found['two_stages']['f']:.2f}" in (folder / "factorial.md").read_text()
+    text = write(again, folder)
+    assert text == (folder / "factorial.md").read_text()
+    assert f"{found['two_stages']['f']:.2f}" in text
+    assert "| 12 | joint, two stages | cascaded | +0.00 | +0.00 to +0.00 | 1 |" in text
     assert (folder / "factorial.png").stat().st_size > 1000
