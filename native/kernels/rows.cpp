@@ -15,7 +15,7 @@
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 namespace {
 
-constexpr int kAhead = 24;                        // entries between a prefetch and its use
+constexpr int kAhead = 48;                        // entries between a prefetch and its use
 constexpr int kLine = 8;                          // doubles in a cache line
 constexpr int kRegisters = kWidth == 8 ? 12 : 6;  // vectors of a row kept in registers
 
@@ -89,7 +89,7 @@ inline Share share_of(const TokenRows& d, const uint32_t* splits, int n_owners, 
   return s;
 }
 
-constexpr int kTokensAhead = 2;
+constexpr int kTokensAhead = 4;
 
 // Changes of nodes go to the weights, with a factor for each (0 where a row has no feature).
 template <bool Valued, bool Wide, bool Uniform>
