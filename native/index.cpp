@@ -145,12 +145,13 @@ FeatureCounts joined(const std::vector<Builder>& builders, int n_threads) {
   std::vector<size_t> first{0};
   for (const Builder& one : builders) first.push_back(first.back() + one.rows.size());
   FeatureCounts all;
-  for (RawVector<int32_t>* column : {&all.attribute, &all.previous, &all.label, &all.count, &all.family})
-    column->resize(first.back());
+  const size_t n = first.back();
+  for (RawVector<int32_t>* column : {&all.attribute, &all.count, &all.family}) column->resize(n);
+  all.labels.resize(2 * n);
   for_each_task(n_threads, builders.size(), [&](size_t b, int) {
     size_t at = first[b];
     for (const Builder::Row& row : builders[b].rows) {
-      all.attribute[at] = row.attribute, all.previous[at] = row.previous, all.label[at] = row.label;
+      all.attribute[at] = row.attribute, all.labels[at] = row.previous, all.labels[n + at] = row.label;
       all.count[at] = row.count, all.family[at++] = row.family;
     }
   });

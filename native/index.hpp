@@ -14,9 +14,10 @@
 namespace fieldcraft {
 
 struct FeatureCounts {
-  RawVector<int32_t> attribute, previous, label;  // -1 where there is none
-  RawVector<int32_t> count;                       // positions with the feature
-  RawVector<int32_t> family;                      // positions with its observation
+  RawVector<int32_t> attribute;  // -1 where there is none
+  RawVector<int32_t> labels;     // [2, F] the previous one, or -1, then the label
+  RawVector<int32_t> count;      // positions with the feature
+  RawVector<int32_t> family;     // positions with its observation
 };
 
 struct IndexRules {

@@ -46,8 +46,8 @@ nb::tuple py_count_features(const Tokens& tokens, int64_t n_attributes, std::opt
                           {all_states, all_transitions, edge_bias, min_count}, n_threads);
   });
   tokens.columns = std::move(columns);
-  return give_all(std::move(counts.attribute), std::move(counts.previous), std::move(counts.label),
-                  std::move(counts.count), std::move(counts.family));
+  return give_all(std::move(counts.attribute), std::move(counts.labels), std::move(counts.count),
+                  std::move(counts.family));
 }
 
 BoundProblem* make_problem(const Columns& columns, int n_states, const Tokens& tokens, In1<int32_t> gold,

@@ -174,7 +174,7 @@ def build_design(
         labels, ptr, partial = gold, None, None
     tokens = native_tokens(encoded)
     least = 0 if rules.all_states or rules.all_transitions else min_count
-    attribute, previous, label, count, family = _core.count_features(
+    attribute, configurations, count, family = _core.count_features(
         tokens,
         encoder.n_attributes,
         on_edge,
@@ -190,7 +190,7 @@ def build_design(
     template = np.minimum(attribute, 0)  # [F] -1 without an attribute
     if many:
         template[attribute >= 0] = of_attribute[attribute[attribute >= 0]]
-    columns = (attribute, np.stack([previous, label]).T, template, count, family)
+    columns = (attribute, configurations.reshape(2, -1).T, template, count, family)
     index = FeatureIndex(*columns, windows_of(encoder), encoder.n_attributes)
     if merge is not None:
         index = merge(index, least)
