@@ -139,7 +139,8 @@ def test_a_model_without_functions_takes_none(tmp_path: Any) -> None:
 
 def test_copies_keep_their_functions() -> None:
     crf = trained()
-    for copied in (pickle.loads(pickle.dumps(crf)), fc.calibrate(crf, X, Y)):
+    calibrated = fc.calibrate(crf, [*X, ["Rome"]], [*Y, ["O"]])  # with one mistake
+    for copied in (pickle.loads(pickle.dumps(crf)), calibrated):
         assert copied.predict(X).tolist() == crf.predict(X).tolist()
     grown = trained().partial_fit([["Bob"]], [["B-PER"]])
     assert grown.predict([["Bob"]]).tolist() == [["B-PER"]]
