@@ -121,9 +121,13 @@ void bind_attributes(nb::module_& m) {
       .def("keep", &AttributeTable::keep, "ids"_a)
       .def_static("restore", &AttributeTable::restore, "bytes"_a, "starts"_a, "slots"_a, "hash_size"_a);
   m.def(
-      "reads_in_parallel", [] { return text_layout.known && list_layout.known; },
-      "Whether several threads can read Python's strings and lists at once: not if this Python stores them "
-      "in a way that is not known here, or has no interpreter lock.");
+      "reads_in_parallel", [] { return text_layout.known; },
+      "Whether several threads can read Python's strings at once: not if this Python stores them in a way "
+      "that is not known here, or has no interpreter lock.");
+  m.def(
+      "looks_into_lists", [] { return list_layout.known; },
+      "Whether lists are read and filled in place where a build uses Python's stable interface: not if this "
+      "Python stores them in a way that is not known here, or has no interpreter lock.");
   bind_string_lists(m);
   // Slots for keys that lie end to end: what a file without them lacks.
   m.def(

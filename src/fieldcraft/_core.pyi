@@ -502,7 +502,12 @@ class AttributeTable:
 
 def reads_in_parallel() -> bool:
     """
-    Whether several threads can read Python's strings and lists at once: not if this Python stores them in a way that is not known here, or has no interpreter lock.
+    Whether several threads can read Python's strings at once: not if this Python stores them in a way that is not known here, or has no interpreter lock.
+    """
+
+def looks_into_lists() -> bool:
+    """
+    Whether lists are read and filled in place where a build uses Python's stable interface: not if this Python stores them in a way that is not known here, or has no interpreter lock.
     """
 
 def numbered_strings(lists: list[Any]) -> Any: ...

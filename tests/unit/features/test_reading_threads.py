@@ -149,6 +149,7 @@ def same(a: Encoded, b: Encoded) -> bool:
 def test_this_python_is_read_in_parallel() -> None:
     """Otherwise the tests below compare one thread with itself."""
     assert _core.reads_in_parallel()
+    assert _core.looks_into_lists()
 
 
 @pytest.mark.parametrize("hash_size", [1_000_003, 2**31 - 3])
@@ -165,7 +166,7 @@ def test_a_name_has_one_hash_however_it_is_read(hash_size: int) -> None:
 @pytest.mark.parametrize("allocator", ["pymalloc", "malloc", "debug"])
 def test_what_memory_contained_before_does_not_matter(allocator: str) -> None:
     """Some flags of a str are never set: they are what was there, and debugging allocators fill memory."""
-    program = "from fieldcraft import _core; assert _core.reads_in_parallel()"
+    program = "from fieldcraft import _core; assert _core.reads_in_parallel() and _core.looks_into_lists()"
     subprocess.run([sys.executable, "-c", program], env=os.environ | {"PYTHONMALLOC": allocator}, check=True)
 
 
