@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -38,9 +39,9 @@ class Relay {
     failed_.store(false, std::memory_order_relaxed);
   }
 
-  // The next task, to be called as often as there are tasks. `last`: the group that the thread comes from,
-  // where it goes on if others are no better.
-  Task take(uint32_t last) {
+  // The next task, if there is one. `last`: the group that the thread comes from, where it goes on if others
+  // are no better.
+  std::optional<Task> take(uint32_t last) {
     for (;;) {
       Task best{0, kNone};
       uint32_t fewest = kNone;
@@ -50,17 +51,26 @@ class Relay {
         const uint32_t inside = rank - ended(g).load(std::memory_order_relaxed);
         if (inside < fewest || (inside == fewest && g == last)) best = {g, rank}, fewest = inside;
       }
-      if (best.rank == kNone) return best;
+      if (best.rank == kNone) return std::nullopt;
       uint32_t expected = best.rank;
       if (begun(best.group).compare_exchange_strong(expected, best.rank + 1, std::memory_order_relaxed))
         return best;
     }
   }
 
-  // False where a task has failed: what comes after it means nothing.
+  // Is it the task's turn at a stage, now or in a microsecond or two.
+  bool comes(Task task, size_t stage) const {
+    for (int looks = 0; passed(task, stage) != task.rank; ++looks)
+      if (looks == kLooks)
+        return false;
+      else
+        pause_briefly();
+    return true;
+  }
+
+  // Waits for it. False where a task has failed: what comes after it means nothing.
   bool wait(Task task, size_t stage) const {
-    const std::atomic<uint32_t>& passed = passed_[task.group * stride_ + stage];
-    for (int looks = 0; passed.load(std::memory_order_acquire) != task.rank; ++looks) {
+    for (int looks = 0; passed(task, stage) != task.rank; ++looks) {
       if (failed_.load(std::memory_order_relaxed)) return false;
       if (looks < kSpins)
         pause_briefly();
@@ -78,9 +88,12 @@ class Relay {
 
  private:
   static constexpr size_t kLine = 16;  // numbers of a cache line
-  static constexpr int kSpins = 2000, kYields = 500;
+  static constexpr int kLooks = 50, kSpins = 2000, kYields = 500;
   static constexpr uint32_t kNone = 0xffffffffu;
 
+  uint32_t passed(Task task, size_t stage) const {
+    return passed_[task.group * stride_ + stage].load(std::memory_order_acquire);
+  }
   std::atomic<uint32_t>& begun(uint32_t group) { return passed_[group * stride_ + n_stages_]; }
   const std::atomic<uint32_t>& ended(uint32_t group) const {
     return passed_[group * stride_ + n_stages_ - 1];

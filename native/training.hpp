@@ -117,7 +117,10 @@ class ChainProblem {
                Watch& watch, Quadratic* penalty = nullptr);
   void sum_pairs(double* totals) const;
   double finish(const double* weights, Less less, double* gradient, Quadratic* penalty);
-  void run_block(Relay::Task task, Lane& lane);
+  void run_blocks(Lane& lane, Watch& watch);
+  void run_chains(const Block& block, Lane& lane);
+  size_t add_up(Relay::Task task, size_t kind, const double* node, const double* entries, bool patiently);
+  void add_up_waiting(Lane& lane);
   size_t run_together(const Block& block, size_t first, Lane& lane);
   size_t run_grouped(const Block& block, size_t first, Lane& lane);
   void run_one(const BlockSequence& sequence, Lane& lane);
