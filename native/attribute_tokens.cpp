@@ -132,8 +132,10 @@ bool equal(const AttributeTokens& columns, int64_t a, int64_t b) {
 // first[a] <- the first attribute with the same fingerprint. Equal fingerprints fall to the same task, which
 // sees them in the order of the attributes.
 void pair_up(const RawVector<uint64_t>& prints, std::vector<int32_t>& first, int n_threads) {
-  constexpr size_t kAhead = 16, kShare = 1 << 18;  // attributes of a task, about
-  const size_t n = prints.size(), n_tasks = n_threads <= 1 ? 1 : std::bit_ceil(n / kShare + 1);
+  constexpr size_t kAhead = 16, kLeast = 1 << 13, kMost = 1 << 18;  // attributes of a task, about
+  const size_t n = prints.size(), threads = static_cast<size_t>(std::max(n_threads, 1));
+  const size_t n_tasks =
+      threads == 1 ? 1 : std::bit_ceil(std::max(n / kMost + 1, std::min(n / kLeast, threads)));
   for_each_task(n_threads, n_tasks, [&](size_t task, int) {
     RawVector<uint32_t> mine;
     mine.reserve(n / n_tasks * 5 / 4 + 64);

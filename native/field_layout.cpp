@@ -110,7 +110,7 @@ FieldLayout::FieldLayout(const FeatureColumns& f, int n_states, const EncodedTok
              n_threads),
       n_threads);
   place_edges(f, tokens);
-  cut_pieces();
+  cut_pieces(n_threads);
 }
 
 void FieldLayout::number_labels(const FeatureColumns& f, bool keep_order) {
@@ -279,7 +279,7 @@ void FieldLayout::place_edges(const FeatureColumns& f, const EncodedTokens& toke
 }
 
 // The slots of a piece are so few that 16 bits tell one from another, except that of one wide edge column.
-void FieldLayout::cut_pieces() {
+void FieldLayout::cut_pieces(int n_threads) {
   constexpr uint32_t kPieceSlots = 65536;
   pieces_.assign(1, {0, 0});
   for (uint32_t c = 1; c <= n_columns(); ++c) {
@@ -289,12 +289,15 @@ void FieldLayout::cut_pieces() {
       pieces_.push_back({c, features_end_[c]});
   }
   from_piece_.resize(static_cast<size_t>(features_end_[first_edge()]));
-  for (size_t p = 0; p < n_pieces(); ++p)
-    for (size_t k = pieces_[p].feature; k < std::min<size_t>(pieces_[p + 1].feature, from_piece_.size()); ++k)
-      from_piece_[k] = static_cast<uint16_t>(slot_[k] - at_[pieces_[p].column]);
-  RawVector<int64_t>().swap(features_end_);
   slot_of_.assign(static_cast<size_t>(n_features_), kNone);
-  for (size_t k = 0; k < feature_.size(); ++k) slot_of_[feature_[k]] = slot_[k];
+  for_each_task(n_threads, n_pieces(), [&](size_t p, int) {
+    const size_t begin = static_cast<size_t>(pieces_[p].feature);
+    const size_t end = static_cast<size_t>(pieces_[p + 1].feature), nodes = std::min(end, from_piece_.size());
+    for (size_t k = begin; k < nodes; ++k)
+      from_piece_[k] = static_cast<uint16_t>(slot_[k] - at_[pieces_[p].column]);
+    for (size_t k = begin; k < end; ++k) slot_of_[feature_[k]] = slot_[k];
+  });
+  RawVector<int64_t>().swap(features_end_);
   RawVector<uint32_t>().swap(slot_);
 }
 

@@ -116,7 +116,7 @@ class FieldLayout {
   void place(uint32_t column, uint32_t group, const FeatureColumns& f, const Groups& groups,
              Scratch& scratch);
   void place_edges(const FeatureColumns& f, const EncodedTokens& tokens);
-  void cut_pieces();
+  void cut_pieces(int n_threads);
 
   int S_, P_, unit_;
   int64_t n_features_;

@@ -177,6 +177,7 @@ FeatureCounts count_features(const EncodedTokens& tokens, const AttributeTokens&
       return;
     }
     Tally& tally = tallies[static_cast<size_t>(thread)];
+    builders[r].rows.reserve(static_cast<size_t>(bounds[r] - bounds[r - 1]) * 5 / 4);  // most have one label
     for (int64_t a = bounds[r - 1]; a < bounds[r]; ++a) {
       const int64_t family = codes.of(a, tally.codes);
       builders[r].add_family(static_cast<int32_t>(a), codes.is_edge(a), tally.codes, family, rules.all_states,

@@ -2,9 +2,9 @@
 //
 // Keys are arbitrary bytes: UTF-8 text for free features, packed (template, ids) tuples for
 // templates. Layout: one arena of bytes, `starts[id] .. starts[id + 1]` delimits key `id`; an
-// open-addressing table of 32-bit slots, linear probing, at most half full while it grows and three quarters
-// full in a file. The lower bits of a slot are the id (as many as the capacity needs), the others a tag from
-// the hash. A hit is verified against the stored bytes, so two keys that share a hash never share an id.
+// open-addressing table of 32-bit slots, linear probing, at most three quarters full. The lower bits of a
+// slot are the id (as many as the capacity needs), the others a tag from the hash. A hit is verified against
+// the stored bytes, so two keys that share a hash never share an id.
 //
 // All three may lie in a mapped model file, ready to use.
 //
@@ -85,8 +85,8 @@ class Interner {
 
   // Room for n keys without growing step by step.
   void reserve(size_t n) {
-    if ((n + 1) * 2 <= slots_.size()) return;
-    resize(std::bit_ceil((n + 1) * 2));
+    if (fits(n)) return;
+    resize(capacity_for(n));
     place_all();
   }
 
@@ -148,10 +148,8 @@ class Interner {
 
   // The slots as a file keeps them: as few as three quarters full allow.
   std::vector<uint32_t> file_slots() const {
-    size_t capacity = kFirstCapacity;
-    while (capacity * 3 < (size() + 1) * 4) capacity *= 2;
     Interner tight;
-    tight.resize(capacity);
+    tight.resize(capacity_for(size()));
     for (size_t id = 0; id < size(); ++id) tight.place(static_cast<uint32_t>(id), hash_of(id));
     return {tight.slots_.begin(), tight.slots_.end()};
   }
@@ -166,6 +164,13 @@ class Interner {
  private:
   static constexpr uint32_t kEmpty = 0xffffffffu;
   static constexpr size_t kFirstCapacity = 64, kMostKeys = 0x3ffffffe, kMostBytes = 0xffffffff;
+
+  bool fits(size_t n) const { return (n + 1) * 4 <= slots_.size() * 3; }
+  static size_t capacity_for(size_t n) {
+    size_t capacity = kFirstCapacity;
+    while (capacity * 3 < (n + 1) * 4) capacity *= 2;
+    return capacity;
+  }
 
   uint32_t tag_of(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) & ~id_mask_; }
 
@@ -198,7 +203,7 @@ class Interner {
   int32_t append(std::string_view k, uint64_t hash) {
     if (size() >= kMostKeys) throw std::length_error("more than 2^30 distinct keys");
     if (arena_.size() + k.size() > kMostBytes) throw std::length_error("more than 4 GiB of distinct keys");
-    if ((size() + 2) * 2 > slots_.size()) grow();
+    if (!fits(size() + 1)) grow();
     const uint32_t id = static_cast<uint32_t>(size());
     arena_.append(k.begin(), k.end());
     starts_.push_back(static_cast<uint32_t>(arena_.size()));

@@ -16,8 +16,8 @@ namespace fieldcraft {
 
 void Interner::reserve(size_t n, int n_threads) {
   constexpr size_t kPiece = 1 << 16;  // slots
-  if ((n + 1) * 2 <= slots_.size()) return;
-  const size_t capacity = std::bit_ceil((n + 1) * 2);
+  if (fits(n)) return;
+  const size_t capacity = capacity_for(n);
   Array<uint32_t> larger;
   larger.resize(capacity);
   uint32_t* const slots = larger.writable();
@@ -44,7 +44,7 @@ void Interner::append_new(const std::vector<std::vector<std::string_view>>& part
   if (first.back() > kMostKeys) throw std::length_error("more than 2^30 distinct keys");
   if (begin.back() > kMostBytes) throw std::length_error("more than 4 GiB of distinct keys");
   expected = std::max(first.back(), std::min(expected, kMostKeys));
-  if ((first.back() + 1) * 2 > slots_.size()) reserve(expected, n_threads);
+  if (!fits(first.back())) reserve(expected, n_threads);
   const size_t before = arena_.size();
   arena_.reserve(begin.back() + begin.back() / std::max<size_t>(first.back(), 1) * (expected - first.back()));
   starts_.reserve(expected + 1);
