@@ -208,7 +208,7 @@ class Training:
             len(index),
             len(self.classes),
             observed_pairs=bool(np.any((index.previous >= 0) & (index.attribute >= 0))),
-            strict=quadratic is not None and bool(np.all(quadratic[1] > 0)),
+            precision=0.0 if quadratic is None else float(np.min(quadratic[1], initial=np.inf)),
             fresh=self.rules.likely is None and not self._continues(),
             large_values=facts.largest[1] > LARGE_VALUES,
             patient=patient,

@@ -28,6 +28,7 @@ from fieldcraft.optimisers.run import Floats, Run, State
 from fieldcraft.problems.protocols import Dual
 
 LARGE = 20_000  # tokens from which "auto" picks it
+WEAKEST = 300.0  # variance up to which it does: beyond it the gap may not close
 TINY = 1e-6
 EXACT_EVERY = 10  # passes between exact values of the objective while the gap is still wide
 WHOLE_EVERY = 4  # passes; in between only the sequences with most of the gap are visited
@@ -54,9 +55,9 @@ class DualAscent(DualOptimiser):
     0.0001
     """
 
-    max_iterations: int = 500
+    max_iterations: int = 1000
     gap: float = 1e-5
-    patience: int = 40
+    patience: int = 80
     budget: int = 512
 
     name: ClassVar[str] = "dual_ascent"
@@ -82,7 +83,8 @@ class DualAscent(DualOptimiser):
             "it is for chains of plain labels": not size.dual,
             "some features have large values": size.large_values,
             "a held-out score may end the training": size.patient,
-            "some weights have no quadratic penalty": not size.strict,
+            "some weights have no quadratic penalty": size.precision <= 0,
+            f"the penalty is very weak, with a variance above {WEAKEST:g}": size.precision * WEAKEST < 1,
             "training continues from given weights": not size.fresh,
             f"its marginals need {needed >> 20} MB, more than {self.budget}": needed > self.budget * 2**20,
         }

@@ -41,7 +41,9 @@ class SMO(DualOptimiser):
 
     def suits(self, size: Any) -> bool:
         """Wherever it can: every weight penalised, no start, no label pairs that look at the input."""
-        return bool(size is not None and size.strict and size.fresh and size.dual and not size.observed_pairs)
+        if size is None or size.observed_pairs:
+            return False
+        return bool(size.precision > 0 and size.fresh and size.dual)
 
     def start(self, problem: Dual, weights: Floats) -> SMORun:
         """A run from the prior's means."""

@@ -65,7 +65,7 @@ class Size(NamedTuple):
 
     observed_pairs : do features of label pairs look at the input
     edge_entries : how often these occur in the corpus
-    strict : has every weight a quadratic penalty
+    precision : of the weakest quadratic penalty on any weight; 0 where a weight has none
     fresh : does it begin without weights from before
     large_values : have some features values far above 1
     patient : may a held-out score end it
@@ -77,7 +77,7 @@ class Size(NamedTuple):
     features: int
     labels: int = 1
     observed_pairs: bool = False
-    strict: bool = False
+    precision: float = 0.0
     fresh: bool = True
     large_values: bool = False
     patient: bool = False

@@ -54,6 +54,31 @@ def test_auto_tells_why_it_takes_another_method() -> None:
     assert remarks[-1] == "lbfgs instead of dual_ascent: training continues from given weights"
 
 
+@pytest.mark.parametrize(
+    ("variance", "chosen"), [(300.0, "dual_ascent"), (301.0, "lbfgs"), (np.array([1.0, 301.0]), "lbfgs")]
+)
+def test_auto_leaves_very_weak_penalties_to_l_bfgs(variance: Any, chosen: str) -> None:
+    """By the weakest of them, where weights have their own."""
+    X, y = draw(np.random.default_rng(0), STATES, [6] * 30, n_names=6)
+    X, y = X * (LARGE // 180 + 1), y * (LARGE // 180 + 1)
+    if not np.isscalar(variance):
+        variance = np.resize(variance, len(ChainCRF(optimiser=LBFGS(max_iterations=1)).fit(X, y).weights_))
+    crf = ChainCRF(prior=Gaussian(variance=variance), optimiser="auto")
+    remarks: list[str] = []
+
+    class Listener:
+        def __call__(self, record: Any) -> bool:
+            return True  # the choice is all that counts
+
+        def tell(self, line: str) -> None:
+            remarks.append(line)
+
+    crf.fit(X, y, callbacks=[Listener()])
+    assert crf.optimiser_.name == chosen
+    weak = "lbfgs instead of dual_ascent: the penalty is very weak, with a variance above 300"
+    assert (weak in remarks) == (chosen == "lbfgs")
+
+
 def test_auto_learns_edges_that_look_at_the_input_with_it() -> None:
     """Entries are counted for the budget."""
     X, y = draw(np.random.default_rng(0), STATES, [6] * 30, n_names=6, edges=True)
