@@ -18,6 +18,20 @@ from unit.training.corpora import draw
 from unit.training.margin_cases import STATES
 
 
+class Listener:
+    """Keeps what a training tells; ends it after its first iteration if ``brief``."""
+
+    def __init__(self, *, brief: bool = False) -> None:
+        self.brief = brief
+        self.remarks: list[str] = []
+
+    def __call__(self, _record: Any) -> bool:
+        return self.brief
+
+    def tell(self, line: str) -> None:
+        self.remarks.append(line)
+
+
 def test_an_iteration_limit_is_reported() -> None:
     X, y = draw(np.random.default_rng(0), STATES, [4, 3, 5, 6], n_names=6)
     crf = ChainCRF(prior=Gaussian(), optimiser=DualAscent(max_iterations=3))
@@ -35,23 +49,15 @@ def test_auto_tells_why_it_takes_another_method() -> None:
     """Where the corpus is large enough that dual ascent was to be expected."""
     X, y = draw(np.random.default_rng(0), STATES, [6] * 30, n_names=6)
     X, y = X * (LARGE // 180 + 1), y * (LARGE // 180 + 1)
-    remarks: list[str] = []
-
-    class Listener:
-        def __call__(self, record: Any) -> None:
-            pass
-
-        def tell(self, line: str) -> None:
-            remarks.append(line)
-
-    crf = ChainCRF(optimiser="auto").fit(X, y, callbacks=[Listener()])
+    listener = Listener()
+    crf = ChainCRF(optimiser="auto").fit(X, y, callbacks=[listener])
     assert crf.optimiser_.name == "dual_ascent"
-    assert not [line for line in remarks if "instead" in line]
+    assert not [line for line in listener.remarks if "instead" in line]
     crf = ChainCRF(warm_start=True)
     for _ in range(2):
-        crf.fit(X, y, callbacks=[Listener()])
+        crf.fit(X, y, callbacks=[listener])
     assert crf.optimiser_ == LBFGS(memory=20)
-    assert remarks[-1] == "lbfgs instead of dual_ascent: training continues from given weights"
+    assert listener.remarks[-1] == "lbfgs instead of dual_ascent: training continues from given weights"
 
 
 @pytest.mark.parametrize(
@@ -63,20 +69,11 @@ def test_auto_leaves_very_weak_penalties_to_l_bfgs(variance: Any, chosen: str) -
     X, y = X * (LARGE // 180 + 1), y * (LARGE // 180 + 1)
     if not np.isscalar(variance):
         variance = np.resize(variance, len(ChainCRF(optimiser=LBFGS(max_iterations=1)).fit(X, y).weights_))
-    crf = ChainCRF(prior=Gaussian(variance=variance), optimiser="auto")
-    remarks: list[str] = []
-
-    class Listener:
-        def __call__(self, record: Any) -> bool:
-            return True  # the choice is all that counts
-
-        def tell(self, line: str) -> None:
-            remarks.append(line)
-
-    crf.fit(X, y, callbacks=[Listener()])
+    listener = Listener(brief=True)  # the choice is all that counts
+    crf = ChainCRF(prior=Gaussian(variance=variance), optimiser="auto").fit(X, y, callbacks=[listener])
     assert crf.optimiser_.name == chosen
     weak = "lbfgs instead of dual_ascent: the penalty is very weak, with a variance above 300"
-    assert (weak in remarks) == (chosen == "lbfgs")
+    assert (weak in listener.remarks) == (chosen == "lbfgs")
 
 
 def test_auto_learns_edges_that_look_at_the_input_with_it() -> None:
