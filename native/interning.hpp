@@ -23,6 +23,7 @@
 #include "array.hpp"
 #include "hashing.hpp"
 #include "short_name.hpp"
+#include "upcoming.hpp"
 
 namespace fieldcraft {
 
@@ -42,10 +43,11 @@ class Interner {
 
   // Looks n <= kBatch keys up at once. Each step prefetches the memory that the next one needs: slot, where
   // the key begins, its bytes; by the time the next loop comes round it has arrived.
-  // `in_memory`: the ShortName::kMost bytes before the end of each key are readable.
-  static constexpr size_t kBatch = 64;
+  // `in_memory`: the ShortName::kMost bytes before the end of each key are readable. Meanwhile what the
+  // caller needs soon is fetched.
+  static constexpr size_t kBatch = Upcoming::kBatch;
   void find_many(const std::string_view* keys, const uint64_t* hashes, size_t n, int32_t* ids,
-                 bool in_memory = false) const {
+                 bool in_memory = false, const Upcoming& upcoming = {}) const {
     uint32_t candidate[kBatch];  // an id, or id_mask_ where the key is absent
     for (size_t i = 0; i < n; ++i) prefetch(hashes[i]);
     for (size_t i = 0; i < n; ++i) {
@@ -53,6 +55,7 @@ class Interner {
       const uint32_t tag = tag_of(hashes[i]);
       while (slots_[at] != kEmpty && (slots_[at] & ~id_mask_) != tag) at = (at + 1) & mask_;
       candidate[i] = slots_[at] & id_mask_;
+      upcoming.fetch(i);
       __builtin_prefetch(&starts_[candidate[i] == id_mask_ ? 0 : candidate[i]]);
     }
     for (size_t i = 0; i < n; ++i)

@@ -106,7 +106,8 @@ uint32_t SharedNames::intern(const Asked& asked, uint64_t position, Room& room, 
 
 // As in Interner::find_many, each step fetches the memory that the next one needs.
 size_t SharedNames::look_up(const std::vector<std::string_view>& names, bool in_memory, uint64_t from,
-                            int32_t above, Room& room, std::vector<Note>& notes, int32_t* ids) {
+                            int32_t above, Room& room, std::vector<Note>& notes, Upcoming& upcoming,
+                            int32_t* ids) {
   constexpr size_t kBatch = Interner::kBatch;
   const size_t mask = slots_.size() - 1;
   Asked asked[kBatch];
@@ -116,6 +117,7 @@ size_t SharedNames::look_up(const std::vector<std::string_view>& names, bool in_
   size_t added = 0;
   for (size_t begin = 0; begin < names.size(); begin += kBatch) {
     const size_t n = std::min(kBatch, names.size() - begin);
+    upcoming.choose();
     for (size_t i = 0; i < n; ++i) {
       asked[i].set(names[begin + i], in_memory);
       __builtin_prefetch(&slots_[asked[i].hash & mask]);
@@ -125,6 +127,7 @@ size_t SharedNames::look_up(const std::vector<std::string_view>& names, bool in_
       size_t k = h & mask;
       while ((seen[i] = slot(k).load(std::memory_order_acquire)) != 0 && (seen[i] >> 32) != h)
         k = (k + 1) & mask;
+      upcoming.fetch(i);
       if (seen[i] != 0)
         __builtin_prefetch(&at(handle_of(seen[i])));
       else

@@ -29,6 +29,7 @@
 #include "interning.hpp"
 #include "raw_vector.hpp"
 #include "short_name.hpp"
+#include "upcoming.hpp"
 
 namespace fieldcraft {
 
@@ -78,9 +79,9 @@ class SharedNames {
 
   // ids[i] <- the id of a name that is settled, or `above` + its handle. Positions are from, from + 1, …
   // `in_memory`: the kMost bytes before the end of each name are readable, also those that are not the
-  // name's. Returns how many names are new in the table; they were claimed.
+  // name's. Meanwhile `upcoming` is fetched. Returns how many names are new in the table; they were claimed.
   size_t look_up(const std::vector<std::string_view>& names, bool in_memory, uint64_t from, int32_t above,
-                 Room& room, std::vector<Note>& notes, int32_t* ids);
+                 Room& room, std::vector<Note>& notes, Upcoming& upcoming, int32_t* ids);
 
   // The notes of names that belong to this block.
   void keep_first(std::vector<Note>& notes) const {

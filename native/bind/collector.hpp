@@ -16,29 +16,14 @@
 #include <stdexcept>
 
 #include "bind/arrays.hpp"
+#include "bind/lists.hpp"
 #include "bind/names.hpp"
-#include "bind/plain_text.hpp"
 
 namespace fieldcraft::bind {
 
 #ifdef Py_LIMITED_API
-inline PyObject* list_item(PyObject* list, Py_ssize_t i) {
-  return list_layout.known ? list_items(list)[i] : PyList_GetItem(list, i);
-}
-inline Py_ssize_t list_size(PyObject* list) {
-  return list_layout.known ? look<Py_ssize_t>(list, ListLayout::kSize) : PyList_Size(list);
-}
-inline void set_new_item(PyObject* list, Py_ssize_t i, PyObject* own) {
-  if (list_layout.known)
-    list_items(list)[i] = own;
-  else
-    PyList_SetItem(list, i, own);
-}
 inline const char* utf8(PyObject* string, Py_ssize_t* n) { return PyUnicode_AsUTF8AndSize(string, n); }
 #else
-inline PyObject* list_item(PyObject* list, Py_ssize_t i) { return PyList_GET_ITEM(list, i); }
-inline Py_ssize_t list_size(PyObject* list) { return PyList_GET_SIZE(list); }
-inline void set_new_item(PyObject* list, Py_ssize_t i, PyObject* own) { PyList_SET_ITEM(list, i, own); }
 inline const char* utf8(PyObject* string, Py_ssize_t* n) {
   if (!PyUnicode_IS_COMPACT_ASCII(string)) return PyUnicode_AsUTF8AndSize(string, n);
   *n = PyUnicode_GET_LENGTH(string);
@@ -74,18 +59,6 @@ class Collector : public Names {
     finish();
   }
   void done() { keep_.clear(); }
-
-  // The first tokens of the sequence to come: they have nothing before them that could fetch them ahead.
-  static void prefetch_tokens(PyObject* items) {
-    if (items == nullptr || !PyList_Check(items)) return;
-    for (Py_ssize_t t = 0; t < std::min<Py_ssize_t>(kFirst, list_size(items)); ++t)
-      __builtin_prefetch(list_item(items, t));
-  }
-  static void prefetch_first_items(PyObject* items) {
-    if (items == nullptr || !PyList_Check(items)) return;
-    for (Py_ssize_t t = 0; t < std::min<Py_ssize_t>(kFirst, list_size(items)); ++t)
-      prefetch_items(list_item(items, t));
-  }
 
  private:
   static std::string type_name(PyObject* object) {
@@ -236,8 +209,7 @@ class Collector : public Names {
     seen_ = joined_at_.size();
   }
 
-  static constexpr Py_ssize_t kFirst = 2;  // tokens
-  static constexpr int kDeepest = 50;      // dicts in dicts
+  static constexpr int kDeepest = 50;  // dicts in dicts
   int64_t sequence_ = 0, token_ = -1;
   size_t owned_ = 0, seen_ = 0;  // names before owned_ are all joined, as joined_at_ records before seen_
   std::vector<nb::object> keep_;

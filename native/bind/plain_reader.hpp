@@ -11,6 +11,7 @@
 #include "bind/collector.hpp"
 #include "bind/names.hpp"
 #include "bind/plain_text.hpp"
+#include "bind/strings_ahead.hpp"
 #include "canary.hpp"
 
 namespace fieldcraft::bind {
@@ -18,6 +19,8 @@ namespace fieldcraft::bind {
 class PlainReader : public Names {
  public:
   PlainReader() { in_memory = true; }
+
+  StringsAhead ahead;  // of the sequences that are read
 
   // False: not read, and what this contains means nothing.
   bool sequence(PyObject* items) {
@@ -28,7 +31,7 @@ class PlainReader : public Names {
     const Py_ssize_t n = list ? list_size(items) : PyTuple_Size(items);
     const auto at = [&](Py_ssize_t t) { return list ? list_item(items, t) : PyTuple_GetItem(items, t); };
     for (Py_ssize_t t = 0; t < n; ++t) {
-      if (t + kAhead < n) prefetch_items(at(t + kAhead));
+      ahead.read_token();
       if (!item(at(t))) return false;
       end_token();
     }
@@ -146,7 +149,6 @@ class PlainReader : public Names {
     return true;
   }
 
-  static constexpr Py_ssize_t kAhead = 2;  // tokens
   static constexpr int kDeepest = 50;      // dicts in dicts
   std::string prefix_;                     // of the dicts around
   std::string key_memory_, value_memory_;  // text that Python has no UTF-8 of

@@ -86,19 +86,19 @@ class Reading {
   }
 
   void read_serially(PyObject* sequences, Py_ssize_t first, Py_ssize_t last) {
+    StringsAhead& ahead = scratch_.reader.ahead;
+    ahead.begin(sequences, first, last);
     for (Py_ssize_t i = first; i < std::min(last, list_size(sequences)); ++i) {
-      const auto next = [&] { return i + 1 < list_size(sequences) ? list_item(sequences, i + 1) : nullptr; };
-      Collector::prefetch_tokens(next());
       const nb::object current = nb::borrow(list_item(sequences, i));
       const bool plain = text_layout.known && scratch_.reader.sequence(current.ptr());
-      if (!plain) collector_.sequence(current.ptr(), i);
+      if (!plain) collector_.sequence(current.ptr(), i), ahead.begin(sequences, i + 1, i + 1);
       Names& names = plain ? static_cast<Names&>(scratch_.reader) : collector_;
-      Collector::prefetch_first_items(next());
-      look_up(names, scratch_.found, table_, [&](size_t k) {
+      look_up(names, scratch_, table_, [&](size_t k) {
         return grow_ ? table_.intern(names.names[k], names.hashes[k]) : Interner::kAbsent;
       });
       out.add(scratch_.found, names.values, names.token_ends);
       collector_.done();
+      if (!plain) ahead.begin(sequences, i + 1, last);
     }
   }
 
@@ -143,16 +143,11 @@ class Reading {
 
   // On any thread: nothing here but list_item and PlainReader touches Python.
   void read_block(PyObject* sequences, Block& block, Scratch& scratch) const {
+    PlainReader& names = scratch.reader;
+    names.ahead.begin(sequences, block.stopped, block.last);
     for (; block.stopped < block.last; ++block.stopped) {
-      const auto next = [&] {
-        return block.stopped + 1 < block.last ? list_item(sequences, block.stopped + 1) : nullptr;
-      };
-      Collector::prefetch_tokens(next());
-      PlainReader& names = scratch.reader;
       block.missing = 0;
-      if (!names.sequence(list_item(sequences, block.stopped))) break;
-      Collector::prefetch_first_items(next());
-      if (!add(names, block, scratch)) break;
+      if (!names.sequence(list_item(sequences, block.stopped)) || !add(names, block, scratch)) break;
     }
   }
 
@@ -160,6 +155,7 @@ class Reading {
   void read_rest(PyObject* sequences, Block& block) {
     for (; block.stopped < std::min(block.last, list_size(sequences)); ++block.stopped) {
       const nb::object current = nb::borrow(list_item(sequences, block.stopped));
+      scratch_.reader.ahead.begin(sequences, block.stopped, block.stopped + 1);
       const bool plain = scratch_.reader.sequence(current.ptr());
       if (!plain) collector_.sequence(current.ptr(), block.stopped);
       Names& names = plain ? static_cast<Names&>(scratch_.reader) : collector_;
@@ -177,10 +173,11 @@ class Reading {
       scratch.found.resize(n);
       const size_t added =
           shared_->look_up(names.names, names.in_memory, static_cast<uint64_t>(block.stopped) << 32,
-                           static_cast<int32_t>(known_), scratch.room, block.notes, scratch.found.data());
+                           static_cast<int32_t>(known_), scratch.room, block.notes, scratch.reader.ahead,
+                           scratch.found.data());
       shared_->give_back(n - added);
     } else {
-      look_up(names, scratch.found, table_, [](size_t) { return Interner::kAbsent; });
+      look_up(names, scratch, table_, [](size_t) { return Interner::kAbsent; });
     }
     block.ids.add(scratch.found, names.values, names.token_ends);
     return true;
@@ -222,7 +219,8 @@ class Reading {
 
   // Ids of the attributes of a sequence; absent(k) is that of attribute k, which the table lacks.
   template <class Absent>
-  void look_up(Names& names, std::vector<int32_t>& found, const Interner& table, const Absent& absent) const {
+  void look_up(Names& names, Scratch& scratch, const Interner& table, const Absent& absent) const {
+    std::vector<int32_t>& found = scratch.found;
     const size_t total = names.names.size();
     names.find_hashes();
     found.resize(total);
@@ -232,8 +230,9 @@ class Reading {
     }
     for (size_t first = 0; first < total; first += Interner::kBatch) {
       const size_t n = std::min(Interner::kBatch, total - first);
+      scratch.reader.ahead.choose();
       table.find_many(names.names.data() + first, names.hashes.data() + first, n, found.data() + first,
-                      names.in_memory);
+                      names.in_memory, scratch.reader.ahead);
       for (size_t i = first; i < first + n; ++i)
         if (found[i] < 0) found[i] = absent(i);
     }
