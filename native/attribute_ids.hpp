@@ -7,6 +7,7 @@
 
 #include "interning.hpp"
 #include "raw_vector.hpp"
+#include "spare_memory.hpp"
 
 namespace fieldcraft {
 
@@ -16,6 +17,15 @@ struct AttributeIds {
   RawVector<int32_t> ids;           // [attributes]
   RawVector<double> values;         // [attributes], or empty while all are 1
   bool valued = false;
+
+  // Memory that others no longer use.
+  void use(SpareMemory& spare) {
+    const auto emptied = [&](auto& array, auto... first) {
+      array = spare.take<typename std::decay_t<decltype(array)>::value_type>();
+      (array.push_back(first), ...);
+    };
+    emptied(token_ptr, 0), emptied(offsets, 0), emptied(ids), emptied(values);  // the larger ones first
+  }
 
   // One more sequence: token t has the attributes up to token_ends[t]; those with a negative id are left out.
   void add(const std::vector<int32_t>& found, const std::vector<double>& given,

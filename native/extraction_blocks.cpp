@@ -11,7 +11,7 @@ namespace fieldcraft {
 // Columns are merged one by one, blocks placed one by one, each by any thread.
 void Extractor::join(Batch& batch, std::vector<std::vector<ColumnBlock>>& blocks, bool grow, int n_threads) {
   constexpr size_t kFew = 64;  // blocks: to start threads takes longer than to copy their ids
-  if (blocks.size() < kFew) n_threads = 1;
+  if (blocks.size() < kFew) n_threads = std::min(n_threads, Crew::at_hand());
   std::vector<size_t> known;
   for (const Interner& column : columns_) known.push_back(column.size());
   for_each_task(n_threads, columns_.size(), [&](size_t c, int) {
@@ -88,7 +88,7 @@ Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   const size_t n = batch.offsets.size() - 1, tokens = static_cast<size_t>(batch.offsets.back());
   const size_t per_block = n_threads <= 1 ? std::max<size_t>(n, 1) : kBlock;
   const size_t n_blocks = (n + per_block - 1) / per_block;
-  Incidences whole;
+  Incidences whole{spare_->take<int64_t>(), spare_->take<int32_t>()};
   whole.token_ptr.resize(tokens + 1);
   whole.token_ptr[0] = 0;
   whole.attributes.resize(tokens * tables_.size());  // at most; what nobody writes takes no memory
@@ -104,7 +104,8 @@ Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   });
   std::partial_sum(first.begin(), first.end(), first.begin());
   const bool in_place = n_blocks <= 1 || first.back() == tokens * tables_.size();
-  RawVector<int32_t> moved(in_place ? 0 : first.back());
+  RawVector<int32_t> moved;
+  if (!in_place) moved = spare_->take<int32_t>(), moved.resize(first.back());
   for_each_task(n_threads, n_blocks, [&](size_t b, int) {
     const size_t at = first_token(b);
     for (size_t t = at + 1; t <= first_token(b + 1); ++t)
@@ -116,7 +117,7 @@ Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   if (in_place)
     whole.attributes.resize(first.back());
   else
-    whole.attributes.swap(moved);
+    whole.attributes.swap(moved), spare_->give(std::move(moved));
   return whole;
 }
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "array.hpp"
+#include "spare_memory.hpp"
 
 namespace fieldcraft::bind {
 
@@ -51,6 +52,21 @@ template <class T, class A>
 nb::object give(std::vector<T, A>&& values) {
   const size_t n = values.size();
   return give(std::move(values), {n});
+}
+
+// The same, but that the memory is `spare` when the array is no longer in use.
+template <class T>
+nb::object lend(RawVector<T>&& values, std::shared_ptr<SpareMemory> spare) {
+  struct Lent {
+    RawVector<T> values;
+    std::shared_ptr<SpareMemory> spare;
+  };
+  auto* lent = new Lent{std::move(values), std::move(spare)};
+  nb::capsule owner(lent, [](void* p) noexcept {
+    const std::unique_ptr<Lent> back(static_cast<Lent*>(p));
+    back->spare->give(std::move(back->values));
+  });
+  return nb::cast(nb::ndarray<nb::numpy, T>(lent->values.data(), {lent->values.size()}, owner));
 }
 
 // An array of the core over elements first .. last-1 of a NumPy array, which stays alive; T may differ from

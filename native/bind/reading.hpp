@@ -85,20 +85,26 @@ class Reading {
     return blocks;
   }
 
+  // Sequence number i, on the calling thread. If that may run Python code, nothing is fetched ahead any more.
+  Names& read_one(PyObject* sequence, Py_ssize_t i) {
+    if (text_layout.known && scratch_.reader.sequence(sequence)) return scratch_.reader;
+    scratch_.reader.ahead.end();
+    collector_.sequence(sequence, i);
+    return collector_;
+  }
+
   void read_serially(PyObject* sequences, Py_ssize_t first, Py_ssize_t last) {
     StringsAhead& ahead = scratch_.reader.ahead;
     ahead.begin(sequences, first, last);
     for (Py_ssize_t i = first; i < std::min(last, list_size(sequences)); ++i) {
       const nb::object current = nb::borrow(list_item(sequences, i));
-      const bool plain = text_layout.known && scratch_.reader.sequence(current.ptr());
-      if (!plain) collector_.sequence(current.ptr(), i), ahead.begin(sequences, i + 1, i + 1);
-      Names& names = plain ? static_cast<Names&>(scratch_.reader) : collector_;
+      Names& names = read_one(current.ptr(), i);
       look_up(names, scratch_, table_, [&](size_t k) {
         return grow_ ? table_.intern(names.names[k], names.hashes[k]) : Interner::kAbsent;
       });
       out.add(scratch_.found, names.values, names.token_ends);
       collector_.done();
-      if (!plain) ahead.begin(sequences, i + 1, last);
+      if (!ahead.begun()) ahead.begin(sequences, i + 1, last);
     }
   }
 
@@ -156,9 +162,7 @@ class Reading {
     for (; block.stopped < std::min(block.last, list_size(sequences)); ++block.stopped) {
       const nb::object current = nb::borrow(list_item(sequences, block.stopped));
       scratch_.reader.ahead.begin(sequences, block.stopped, block.stopped + 1);
-      const bool plain = scratch_.reader.sequence(current.ptr());
-      if (!plain) collector_.sequence(current.ptr(), block.stopped);
-      Names& names = plain ? static_cast<Names&>(scratch_.reader) : collector_;
+      Names& names = read_one(current.ptr(), block.stopped);
       while (!add(names, block, scratch_)) shared_->reserve(block.missing, n_threads_);
       collector_.done();
     }

@@ -1,5 +1,6 @@
 // Lists of strings <-> numbers: labels, there and back.
 #include <atomic>
+#include <utility>
 
 #include "bind/arrays.hpp"
 #include "bind/plain_reader.hpp"
@@ -134,16 +135,39 @@ nb::object numbered_strings(const nb::list& lists) {
   return nb::make_tuple(names, give(std::move(read.numbers)), give(std::move(read.offsets)));
 }
 
-// The reverse: list i of names[numbers[t]] for t in offsets[i] .. offsets[i + 1] - 1.
-nb::list spelled_lists(const nb::list& names, const In1<int32_t>& numbers, const In1<int64_t>& offsets) {
+// The elements of an array of objects. NumPy would look at what it is given, element by element.
+class ObjectArray {
+ public:
+  ObjectArray(nb::handle array, size_t n) {
+    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_WRITABLE | PyBUF_ND | PyBUF_FORMAT) != 0)
+      nb::raise_python_error();
+    const bool objects = std::string_view(view_.format) == "O" && view_.itemsize == sizeof(PyObject*);
+    if (objects && view_.ndim == 1 && view_.shape[0] == static_cast<Py_ssize_t>(n)) return;
+    PyBuffer_Release(&view_);
+    throw std::invalid_argument("an array of " + std::to_string(n) + " objects is needed");
+  }
+  ~ObjectArray() { PyBuffer_Release(&view_); }
+  ObjectArray(const ObjectArray&) = delete;
+
+  void set(size_t i, PyObject* own) {
+    PyObject* const before = std::exchange(static_cast<PyObject**>(view_.buf)[i], own);
+    Py_XDECREF(before);
+  }
+
+ private:
+  Py_buffer view_;
+};
+
+// The reverse: out[i] <- list i, of names[numbers[t]] for t in offsets[i] .. offsets[i + 1] - 1.
+void spell_lists(const nb::list& names, const In1<int32_t>& numbers, const In1<int64_t>& offsets,
+                 nb::handle array) {
   check_offsets(offsets, static_cast<int64_t>(numbers.shape(0)), "offsets");
   check_range(numbers, 0, static_cast<int64_t>(nb::len(names)), "numbers");
   std::vector<PyObject*> objects;
   for (nb::handle name : names) objects.push_back(name.ptr());
   const size_t n_lists = offsets.shape(0) - 1;
+  ObjectArray out(array, n_lists);
   const WithoutCollections paused;
-  nb::list out = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(n_lists)));
-  if (!out.is_valid()) nb::raise_python_error();
   const int32_t* number = numbers.data();
   for (size_t i = 0; i < n_lists; ++i) {
     const Py_ssize_t n = static_cast<Py_ssize_t>(offsets.data()[i + 1] - offsets.data()[i]);
@@ -154,9 +178,8 @@ nb::list spelled_lists(const nb::list& names, const In1<int32_t>& numbers, const
       Py_INCREF(name);
       set_new_item(list, t, name);
     }
-    set_new_item(out.ptr(), static_cast<Py_ssize_t>(i), list);
+    out.set(i, list);
   }
-  return out;
 }
 
 // 64-bit digests of pieces of bytes, by all threads that are at hand.
@@ -177,7 +200,7 @@ nb::object digests(const In1<uint8_t>& bytes) {
 
 void bind_string_lists(nb::module_& m) {
   m.def("numbered_strings", &numbered_strings, "lists"_a);
-  m.def("spelled_lists", &spelled_lists, "names"_a, "numbers"_a, "offsets"_a);
+  m.def("spell_lists", &spell_lists, "names"_a, "numbers"_a, "offsets"_a, "out"_a);
   m.def("digests", &digests, "data"_a);
 }
 

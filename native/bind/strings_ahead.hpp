@@ -7,7 +7,7 @@
 // have time for the last step (Upcoming): while the names of one sequence are looked up, the strings of the
 // next ones arrive. Tokens and sequences that are not exact lists are passed over.
 //
-// Hazard: lists are looked into before it is their turn. Where Python code may have run, begin anew.
+// Hazard: lists are looked into before it is their turn. Where Python code may run, end, and begin anew.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,14 @@ class StringsAhead final : public Upcoming {
  public:
   // Sequences first .. last-1, the first of which is read next.
   void begin(PyObject* sequences, Py_ssize_t first, Py_ssize_t last) {
-    sequences_ = sequences, next_ = first, last_ = text_layout.known ? last : first;
-    tokens_ = nullptr, token_ = n_tokens_ = 0;
+    end();
+    if (text_layout.known) sequences_ = sequences, next_ = first, last_ = last;
+  }
+  bool begun() const { return sequences_ != nullptr; }
+  // Nothing is looked at any more.
+  void end() {
+    sequences_ = nullptr, next_ = last_ = 0;
+    token_ = n_tokens_ = 0;
     heads_ = items_ = strings_ = read_ = 0;
     current_ = {};
   }
@@ -73,7 +79,7 @@ class StringsAhead final : public Upcoming {
 
   PyObject* next_list() {
     while (token_ == n_tokens_) {
-      const Py_ssize_t last = std::min(last_, list_size(sequences_));
+      const Py_ssize_t last = begun() ? std::min(last_, list_size(sequences_)) : 0;
       if (next_ >= last) return nullptr;
       tokens_ = list_item(sequences_, next_++), token_ = n_tokens_ = 0;
       if (next_ + 1 < last) __builtin_prefetch(list_item(sequences_, next_ + 1));

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fieldcraft import LBFGS, ChainCRF
+from fieldcraft import LBFGS, ChainCRF, _core
 from fieldcraft.errors import InputError
+from fieldcraft.features.user_features import FreeFeatures
 
 PLAIN = {"b": 1.0}
 LONG = "name" * 60  # too long for Python's pool of small strings
@@ -87,3 +89,25 @@ def test_names_before_a_foreign_number_stay() -> None:
 
     tokens: list[Any] = [[LONG + "x", LONG + "y"], {LONG + "z": Number(drop), "w": "v"}]
     assert names(read(*tokens)) >= {LONG + "x", LONG + "y", LONG + "z", "w:v"}
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_sequences_that_change_before_it_is_their_turn(n_threads: int) -> None:
+    """Strings are fetched ahead; lists that code of the user has freed are not looked at any more."""
+
+    def change() -> None:
+        for sequence in X[501:]:
+            sequence[:] = [[LONG + "new"]] * 7
+
+    X: list[Any] = [[[f"{LONG}{i}{t}{k}" for k in range(9)] for t in range(9)] for i in range(1000)]
+    X[500][3] = {"a": Number(change)}
+    features = FreeFeatures()
+    with _core.Crew(n_threads):
+        encoded = features.encode(X, grow=True, n_threads=n_threads)
+    lengths = np.diff(encoded.offsets)
+    assert set(lengths[:501]) == {9}
+    assert lengths[501] == 7
+    next_one = encoded.attributes[encoded.token_ptr[encoded.offsets[501]]]
+    assert features.attribute_text([next_one]) == [LONG + "new"]
+    if n_threads == 1:  # with several, another thread may have read the others before
+        assert set(lengths[501:]) == {7}

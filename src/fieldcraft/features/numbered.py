@@ -48,12 +48,13 @@ def digests(array: NDArray[Any]) -> NDArray[np.uint64]:
     return found
 
 
-def spelled(names: list[Any], numbers: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[list[Any]]:
-    """The reverse of ``numbered``.
+def spelled(names: list[Any], numbers: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.object_]:
+    """The reverse of ``numbered``, as an array of lists.
 
-    >>> spelled(["a", "b"], np.array([0, 1, 1], np.int32), np.array([0, 2, 3]))
+    >>> spelled(["a", "b"], np.array([0, 1, 1], np.int32), np.array([0, 2, 3])).tolist()
     [['a', 'b'], ['b']]
     """
-    return _core.spelled_lists(
-        names, np.ascontiguousarray(numbers, np.int32), np.ascontiguousarray(offsets, np.int64)
-    )
+    out = np.empty(len(offsets) - 1, object)
+    numbers, offsets = np.ascontiguousarray(numbers, np.int32), np.ascontiguousarray(offsets, np.int64)
+    _core.spell_lists(names, numbers, offsets, out)
+    return out

@@ -315,8 +315,7 @@ class Scored:
         return window_probabilities(lambda *arrays: ask(block.potentials, *arrays), cases)
 
     def _lists(self, labels: Ints, offsets: NDArray[np.int64]) -> NDArray[np.object_]:
-        lists = spelled(self._predictor.classes_.tolist(), labels, offsets)
-        return np.fromiter(lists, object, len(lists))  # looks at no list, unlike an assignment
+        return spelled(self._predictor.classes_.tolist(), labels, offsets)
 
 
 def _joined(lists: Iterable[list[T]]) -> list[T]:

@@ -189,10 +189,7 @@ class CodedCRF(SequenceModel):
         n_jobs = resolve_jobs(self.n_jobs)
         encoded = encode(X, self._parameters.encoder, grow=False, n_threads=n_jobs)
         numbers = self._bits.nearest(encoded, self.decoding, n_jobs)
-        lists = spelled(self.classes_.tolist(), numbers, encoded.offsets)
-        out = np.empty(len(lists), object)
-        out[:] = lists or None
-        return out
+        return spelled(self.classes_.tolist(), numbers, encoded.offsets)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The score by ``metric``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def test_numbers_follow_first_appearance(lists: list[list[str]]) -> None:
     bounds = read.offsets.tolist()
     assert [read.numbers[a:b].tolist() for a, b in zip(bounds, bounds[1:])] == expected
     assert (read.numbers.dtype, read.offsets.dtype) == (np.int32, np.int64)
-    assert spelled(*read) == lists
+    assert spelled(*read).tolist() == lists
 
 
 def test_threads_number_alike() -> None:
@@ -44,7 +45,7 @@ def test_threads_number_alike() -> None:
         assert together.names == alone.names
         assert np.array_equal(together.numbers, alone.numbers)
         assert np.array_equal(together.offsets, alone.offsets)
-    assert spelled(*alone) == lists
+    assert spelled(*alone).tolist() == lists
 
 
 def test_lists_know_their_numbers() -> None:
@@ -96,3 +97,29 @@ def test_anything_else_is_not_read(lists: Any) -> None:
 def test_numbers_and_offsets_out_of_range_are_refused(numbers: list[int], offsets: list[int]) -> None:
     with pytest.raises(ValueError, match="numbers|offsets"):
         spelled(["a", "b"], np.array(numbers, np.int32), np.array(offsets))
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        np.zeros(2),
+        np.empty(1, object),
+        np.empty((2, 1), object),
+        np.empty(4, object)[::2],
+        np.frombuffer(bytes(16), np.int64),
+        [None, None],
+    ],
+    ids=range(6),
+)
+def test_lists_are_written_to_arrays_of_objects_alone(out: Any) -> None:
+    with pytest.raises((ValueError, TypeError, BufferError)):
+        _core.spell_lists(["a"], np.zeros(2, np.int32), np.array([0, 1, 2]), out)
+
+
+def test_an_array_lets_go_of_what_it_had() -> None:
+    before = object()
+    out = np.array([before, before, None], object)
+    references = sys.getrefcount(before)
+    _core.spell_lists(["a"], np.zeros(3, np.int32), np.array([0, 1, 1, 3]), out)
+    assert out.tolist() == [["a"], [], ["a", "a"]]
+    assert sys.getrefcount(before) == references - 2
