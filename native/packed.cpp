@@ -160,14 +160,15 @@ EdgeFeatures PackedFeatures::edge_features() const {
 TokenBlock PackedFeatures::encode(const EncodedTokens& tokens, int64_t from, int64_t to,
                                   OwnedRows& out) const {
   const int64_t begin = tokens.token_ptr[from], end = tokens.token_ptr[to];
+  const int64_t last = tokens.token_ptr[tokens.offsets[tokens.n_sequences]];  // what follows is likely next
   out.valued = tokens.values != nullptr, out.wide = needs_wide_entries(n_features(), S_);
   out.make_room(to - from, end - begin, row_limit);
   const uint32_t limit = static_cast<uint32_t>(row_limit);
   int64_t n_dense = 0, n_sparse = 0;
   for (int64_t t = from; t < to; ++t) {
     for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i) {
-      if (i + kAhead < end) prefetch(static_cast<size_t>(tokens.attributes[i + kAhead]));
-      if (i + kSoon < end) prefetch_labels(static_cast<size_t>(tokens.attributes[i + kSoon]));
+      if (i + kAhead < last) prefetch(static_cast<size_t>(tokens.attributes[i + kAhead]));
+      if (i + kSoon < last) prefetch_labels(static_cast<size_t>(tokens.attributes[i + kSoon]));
       const size_t a = static_cast<size_t>(tokens.attributes[i]);
       const uint32_t place = first[a], count = n[a];
       if (count > limit) {

@@ -57,6 +57,10 @@ template <bool Valued, bool Wide>
 void score(const TokenRows& d, const double* rows, const double* weights, int64_t begin, int64_t end, int S,
            int P, double* node) {
   const int64_t last_dense = d.dense_ptr[end], last_sparse = d.sparse_ptr[end];
+  for (int64_t i = d.dense_ptr[begin]; i < std::min<int64_t>(d.dense_ptr[begin] + kAhead, last_dense); ++i)
+    prefetch_row(rows + static_cast<int64_t>(d.dense[i]) * P, P);
+  for (int64_t j = d.sparse_ptr[begin]; j < std::min<int64_t>(d.sparse_ptr[begin] + kAhead, last_sparse); ++j)
+    __builtin_prefetch(weights + Entry<Wide>::feature(d.sparse, j));
   for (int64_t t = begin; t < end; ++t, node += P) {
     const int64_t first = d.dense_ptr[t], n = d.dense_ptr[t + 1] - first;
     for (int64_t i = first + kAhead; i < first + kAhead + n && i < last_dense; ++i)
