@@ -5,7 +5,7 @@
 // them must have arrived before the address of the next one is known. So tokens go through three steps, some
 // tokens apart: the head of its list is fetched, then the list's items, then the strings. Look-ups of names
 // have time for the last step (Upcoming): while the names of one sequence are looked up, the strings of the
-// next ones arrive. Tokens and sequences that are not exact lists are passed over.
+// next ones arrive. Tokens that are not exact lists are passed over; at a sequence that is none it ends.
 //
 // Hazard: lists are looked into before it is their turn. Where Python code may run, end, and begin anew.
 #pragma once
@@ -82,10 +82,11 @@ class StringsAhead final : public Upcoming {
       const Py_ssize_t last = begun() ? std::min(last_, list_size(sequences_)) : 0;
       if (next_ >= last) return nullptr;
       tokens_ = list_item(sequences_, next_++), token_ = n_tokens_ = 0;
+      if (!is_exact(tokens_, PyList_Type)) return next_ = last_, nullptr;
       if (next_ + 1 < last) __builtin_prefetch(list_item(sequences_, next_ + 1));
       if (next_ < last && is_exact(list_item(sequences_, next_), PyList_Type))
         __builtin_prefetch(items_of(list_item(sequences_, next_)));
-      if (is_exact(tokens_, PyList_Type)) n_tokens_ = list_size(tokens_);
+      n_tokens_ = list_size(tokens_);
     }
     return list_item(tokens_, token_++);
   }
