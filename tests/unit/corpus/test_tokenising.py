@@ -142,7 +142,7 @@ def test_long_runs_are_no_trap(unit, ending):
     text = unit * (12_000 // len(unit)) + ending
     begin = time.process_time()
     tokens = tokenize(text)
-    assert time.process_time() - begin < 0.4
+    assert time.process_time() - begin < 1.0
     assert all(text[token.start : token.end] == token.text for token in tokens)
 
 
