@@ -8,6 +8,9 @@
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 
+// A dozen remembered vectors are more streams than processors fetch ahead by themselves.
+constexpr int kLineFloats = 16, kFloatsAhead = 512;  // in a cache line; between a prefetch and its use
+
 double dot(const double* x, const double* y, size_t n) {
   Vec even = {}, odd = {};
   size_t i = 0;
@@ -60,6 +63,7 @@ void pair_products(const double* g, const float* s, const float* y, const float*
     const Vec g_i = loadu(g + i), s_i = widened(s + i), y_i = widened(y + i);
     for (int j = 0; j < kColumnsAtOnce; ++j) {
       const Vec column = widened(columns[j] + i);
+      if (i % kLineFloats == 0) __builtin_prefetch(columns[j] + i + kFloatsAhead);
       with_g[j] += g_i * column;
       with_s[j] += s_i * column;
       with_y[j] += y_i * column;
@@ -85,6 +89,8 @@ void combine(const double* g, const float* const* xs, const double* c, int m, si
     for (int v = 0; v < kVectors; ++v) total[v] = splat(c[0]) * loadu(g + i + v * kWidth);
     for (int j = 0; j < m; ++j) {
       const Vec factor = splat(c[1 + j]);
+      for (int v = 0; v < kVectors; v += kLineFloats / kWidth)
+        __builtin_prefetch(xs[j] + i + kFloatsAhead + v * kWidth);
       for (int v = 0; v < kVectors; ++v) total[v] += factor * widened(xs[j] + i + v * kWidth);
     }
     for (int v = 0; v < kVectors; ++v) storeu(out + i + v * kWidth, total[v]);

@@ -28,8 +28,8 @@ class History:
     """The last ``memory`` pairs in slots, with their table of inner products."""
 
     def __init__(self, memory: int, n: int, n_jobs: int) -> None:
-        self.s = np.zeros((memory, n), np.float32)  # [m, n] steps, by slot
-        self.y = np.zeros((memory, n), np.float32)  # [m, n] gradient changes, by slot
+        self.s = np.empty((memory, n), np.float32)  # [m, n] steps, by slot
+        self.y = np.empty((memory, n), np.float32)  # [m, n] gradient changes, by slot
         self.products = np.zeros((2 * memory, 2 * memory))  # of all s, then all y
         self.order: list[int] = []  # live slots, oldest first
         self._used = np.zeros(0)  # coefficients of the last direction
