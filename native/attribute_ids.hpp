@@ -27,6 +27,16 @@ struct AttributeIds {
     emptied(token_ptr, 0), emptied(offsets, 0), emptied(ids), emptied(values);  // the larger ones first
   }
 
+  // Empty, with the memory that it has.
+  void clear() {
+    offsets.assign(1, 0), token_ptr.assign(1, 0);
+    ids.clear(), values.clear();
+    valued = false;
+  }
+  size_t bytes() const {
+    return 8 * (offsets.capacity() + token_ptr.capacity() + values.capacity()) + 4 * ids.capacity();
+  }
+
   // One more sequence: token t has the attributes up to token_ends[t]; those with a negative id are left out.
   void add(const std::vector<int32_t>& found, const std::vector<double>& given,
            const std::vector<int64_t>& token_ends) {

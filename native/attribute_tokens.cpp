@@ -1,6 +1,7 @@
 #include "attribute_tokens.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <stdexcept>
 
@@ -129,9 +130,12 @@ bool equal(const AttributeTokens& columns, int64_t a, int64_t b) {
          (columns.value.empty() || same(columns.value));
 }
 
-// first[a] <- the first attribute with the same fingerprint. Equal fingerprints fall to the same task, which
-// sees them in the order of the attributes.
-void pair_up(const RawVector<uint64_t>& prints, std::vector<int32_t>& first, int n_threads) {
+// first[a] <- the first attribute with the same fingerprint, next[a] <- the next one. Equal fingerprints fall
+// to the same task, which sees them in the order of the attributes.
+void pair_up(const RawVector<uint64_t>& prints, SameColumns& same, int n_threads) {
+  struct Ends {
+    int32_t first = -1, last = -1;
+  };
   constexpr size_t kAhead = 16, kLeast = 1 << 13, kMost = 1 << 18;  // attributes of a task, about
   const size_t n = prints.size(), threads = static_cast<size_t>(std::max(n_threads, 1));
   const size_t n_tasks =
@@ -143,18 +147,30 @@ void pair_up(const RawVector<uint64_t>& prints, std::vector<int32_t>& first, int
       if ((prints[a] >> 32 & (n_tasks - 1)) == task && prints[a] != kAlone)
         mine.push_back(static_cast<uint32_t>(a));
     const size_t mask = std::bit_ceil(2 * mine.size() + 2) - 1;
-    RawVector<int32_t> table(mask + 1, -1);
+    std::vector<Ends, LargeAllocator<Ends>> table(mask + 1);
     for (size_t k = 0; k < mine.size(); ++k) {
       if (k + kAhead < mine.size()) __builtin_prefetch(&table[prints[mine[k + kAhead]] & mask], 1);
-      const uint64_t print = prints[mine[k]];
-      size_t slot = print & mask;
-      while (table[slot] >= 0 && prints[table[slot]] != print) slot = (slot + 1) & mask;
-      if (table[slot] < 0)
-        table[slot] = static_cast<int32_t>(mine[k]);
+      const int32_t a = static_cast<int32_t>(mine[k]);
+      size_t slot = prints[a] & mask;
+      while (table[slot].first >= 0 && prints[table[slot].first] != prints[a]) slot = (slot + 1) & mask;
+      Ends& known = table[slot];
+      if (known.first < 0)
+        known.first = a;
       else
-        first[mine[k]] = table[slot];
+        same.first[a] = known.first, same.next[known.last] = a;
+      known.last = a;
     }
   });
+}
+
+// next[a] anew: from each attribute that is first, upwards.
+void link(SameColumns& same) {
+  std::fill(same.next.begin(), same.next.end(), -1);
+  for (size_t a = same.first.size(); a-- > 0;) {
+    const int32_t first = same.first[a];
+    if (first != static_cast<int32_t>(a))
+      same.next[a] = same.next[first], same.next[first] = static_cast<int32_t>(a);
+  }
 }
 
 }  // namespace
@@ -183,23 +199,30 @@ std::vector<int64_t> attribute_frequencies(const EncodedTokens& tokens, int64_t 
   return count;
 }
 
-std::vector<int32_t> same_columns(const AttributeTokens& columns, int n_threads) {
+SameColumns same_columns(const AttributeTokens& columns, int n_threads) {
   constexpr int64_t kTasks = 64, kFew = 1 << 16;  // occurrences
   const int64_t n = columns.n_attributes();
   const std::vector<int64_t> bounds = columns.ranges(columns.ptr.back() < kFew ? 1 : kTasks);
   RawVector<uint64_t> prints(static_cast<size_t>(n));
-  std::vector<int32_t> first(static_cast<size_t>(n));
+  SameColumns same(static_cast<size_t>(n));
   const auto each = [&](const auto& visit) {
     for_each_task(n_threads, bounds.size() - 1, [&](size_t r, int) {
       for (int64_t a = bounds[r]; a < bounds[r + 1]; ++a) visit(a);
     });
   };
-  each([&](int64_t a) { prints[a] = fingerprint(columns, a), first[a] = static_cast<int32_t>(a); });
-  pair_up(prints, first, n_threads);
-  each([&](int64_t a) {  // an attribute that is first stays so: no task reads what another one writes
-    if (first[a] != a && !equal(columns, a, first[a])) first[a] = static_cast<int32_t>(a);
+  each([&](int64_t a) {
+    prints[a] = fingerprint(columns, a);
+    same.first[a] = static_cast<int32_t>(a), same.next[a] = -1;
   });
-  return first;
+  pair_up(prints, same, n_threads);
+  std::atomic<bool> mistaken{false};
+  each([&](int64_t a) {  // an attribute that is first stays so: no task reads what another one writes
+    if (same.first[a] == a || equal(columns, a, same.first[a])) return;
+    same.first[a] = static_cast<int32_t>(a);
+    mistaken = true;
+  });
+  if (mistaken) link(same);
+  return same;
 }
 
 }  // namespace fieldcraft

@@ -26,8 +26,13 @@ AttributeTokens transposed(const EncodedTokens& tokens, int64_t n_attributes, in
 // [A] how often each attribute occurs.
 std::vector<int64_t> attribute_frequencies(const EncodedTokens& tokens, int64_t n_attributes);
 
-// [A] the first attribute that occurs at the same tokens with the same values: their weights act as one. The
-// attribute itself where there is none. Attributes that occur twice in one token stay alone.
-std::vector<int32_t> same_columns(const AttributeTokens& columns, int n_threads);
+// Attributes that occur at the same tokens with the same values: their weights act as one. Attributes that
+// occur twice in one token stay alone.
+struct SameColumns {
+  explicit SameColumns(size_t n) : first(n), next(n) {}
+  RawVector<int32_t> first;  // [A] the first attribute with the same column; the attribute itself if alone
+  RawVector<int32_t> next;   // [A] the next one with it, or -1
+};
+SameColumns same_columns(const AttributeTokens& columns, int n_threads);
 
 }  // namespace fieldcraft

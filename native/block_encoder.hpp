@@ -5,12 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "apart.hpp"
 #include "block_layout.hpp"
 
 namespace fieldcraft {
 
 // One thread's memory for the blocks that it encodes, one after the other.
-class BlockEncoder {
+class alignas(kApart) BlockEncoder {
  public:
   // All must stay. `wide`: entries of scalars take two words; `wide_rows`: numbers of rows 32 bits.
   BlockEncoder(const FieldLayout& field, const EncodedTokens& tokens, bool wide, bool wide_rows)

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "apart.hpp"
 #include "dual_ascent.hpp"
 
 namespace fieldcraft {
 
 // One thread's memory.
-struct DualAscent::Lane {
+struct alignas(kApart) DualAscent::Lane {
   Lane(const TrainingLayout& layout, size_t n_cells)
       : oracle(layout),
         sums(layout.n_pairs()),

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
+#include "apart.hpp"
 #include "feature_groups.hpp"
 #include "parallel.hpp"
 
@@ -40,23 +42,17 @@ void for_pieces(int n_threads, size_t n, const Work& work) {
 
 // Attributes that share a column are a group; its number is that of the first of them.
 struct FieldLayout::Groups {
-  Groups(const FeatureColumns& f, AttributeTokens columns, int n_threads) : features(node_features(f)) {
-    const size_t n = static_cast<size_t>(columns.n_attributes());
-    first = same_columns(columns, n_threads);
-    next.assign(n, -1);
-    frequency.resize(n);
-    for (size_t a = n; a-- > 0;) {  // so that the chain from the first goes upwards
-      frequency[a] = columns.frequency(static_cast<int64_t>(a));
-      const int32_t of = first[a];
-      if (of != static_cast<int32_t>(a)) next[a] = next[of], next[of] = static_cast<int32_t>(a);
-    }
-  }
-  size_t size() const { return first.size(); }
-  bool is_group(size_t a) const { return first[a] == static_cast<int32_t>(a); }
+  Groups(const FeatureColumns& f, AttributeTokens columns, int n_threads)
+      : features(node_features(f, n_threads)),
+        same(same_columns(columns, n_threads)),
+        tokens_before(std::move(columns.ptr)) {}
+  size_t size() const { return same.first.size(); }
+  bool is_group(size_t a) const { return same.first[a] == static_cast<int32_t>(a); }
+  int64_t frequency(size_t a) const { return tokens_before[a + 1] - tokens_before[a]; }
   // What place() reads of a group, first where that is.
   void prefetch_places(uint32_t group) const {
     __builtin_prefetch(&features.ptr[group]);
-    __builtin_prefetch(&next[group]);
+    __builtin_prefetch(&same.next[group]);
   }
   void prefetch_features(uint32_t group, const FeatureColumns& f) const {
     const size_t at = static_cast<size_t>(features.ptr[group]);
@@ -66,19 +62,19 @@ struct FieldLayout::Groups {
   }
   uint32_t first_feature(uint32_t group) const {
     int32_t a = static_cast<int32_t>(group);
-    while (features.ptr[a] == features.ptr[a + 1]) a = next[a];
+    while (features.ptr[a] == features.ptr[a + 1]) a = same.next[a];
     return features.ids[features.ptr[a]];
   }
   // visit(feature) for all features of a group
   template <class Visit>
   void each_feature(uint32_t group, const Visit& visit) const {
-    for (int32_t a = static_cast<int32_t>(group); a >= 0; a = next[a])
+    for (int32_t a = static_cast<int32_t>(group); a >= 0; a = same.next[a])
       for (int64_t j = features.ptr[a]; j < features.ptr[a + 1]; ++j) visit(features.ids[j]);
   }
 
   FeatureGroups features;
-  std::vector<int32_t> first, next;  // [A] of the group; the next of its attributes, or -1
-  RawVector<int64_t> frequency;      // [A]
+  SameColumns same;
+  RawVector<int64_t> tokens_before;  // [A + 1] occurrences of the attributes before
 };
 
 // What the columns of groups need.
@@ -95,32 +91,44 @@ FieldLayout::FieldLayout(const FeatureColumns& f, int n_states, const EncodedTok
     : S_(n_states), n_features_(f.n_features), number_(n_states) {
   unit_ = S_ <= 4 || (S_ > 8 && S_ <= 12) ? 4 : 8;
   P_ = round_up(S_, unit_);
-  number_labels(f, keep_order);
+  look_through(f, keep_order, n_threads);
   choose_classes();
-  pair_feature_.assign(static_cast<size_t>(S_) * S_, kNone);
-  for (int64_t i = 0; i < f.n_features; ++i)
-    if (f.attribute[i] < 0) {
-      if (f.previous[i] < 0) throw std::invalid_argument("a feature needs an attribute or a previous label");
-      pair_feature_[static_cast<size_t>(number_[f.previous[i]]) * S_ + number_[f.label[i]]] =
-          static_cast<uint32_t>(i);
-    }
   place_nodes(
       f,
       Groups(f, columns != nullptr ? std::move(*columns) : transposed(tokens, f.n_attributes, n_threads),
              n_threads),
       n_threads);
-  place_edges(f, tokens);
+  place_edges(f, tokens, n_threads);
   cut_pieces(n_threads);
 }
 
-void FieldLayout::number_labels(const FeatureColumns& f, bool keep_order) {
-  std::vector<int64_t> count(S_, 0);
+// Numbers the labels by how many features of nodes they have, and finds those of label pairs.
+void FieldLayout::look_through(const FeatureColumns& f, bool keep_order, int n_threads) {
+  const size_t n = static_cast<size_t>(f.n_features);
+  std::vector<std::vector<int64_t>> counts(n_lanes(n_threads, n));  // [threads, S]
+  std::vector<std::vector<uint32_t>> pairs(n_pieces_of(n));         // features, by piece
+  for_pieces(n_threads, n, [&](size_t begin, size_t end, int thread) {
+    std::vector<int64_t>& count = counts[thread];
+    count.resize(S_, 0);
+    for (size_t i = begin; i < end; ++i) {
+      if (f.attribute[i] < 0) pairs[begin / kPieceColumns].push_back(static_cast<uint32_t>(i));
+      count[f.label[i]] += f.attribute[i] >= 0 && f.previous[i] < 0;
+    }
+  });
+  std::vector<int64_t> total(S_, 0);
+  for (const std::vector<int64_t>& count : counts)
+    for (size_t y = 0; y < count.size(); ++y) total[y] += count[y];
   std::vector<int> order(S_);
   std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = 0; i < f.n_features; ++i) count[f.label[i]] += f.attribute[i] >= 0 && f.previous[i] < 0;
   if (!keep_order)
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return count[a] > count[b]; });
-  for (int n = 0; n < S_; ++n) number_[order[n]] = n;
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return total[a] > total[b]; });
+  for (int k = 0; k < S_; ++k) number_[order[k]] = k;
+  pair_feature_.assign(static_cast<size_t>(S_) * S_, kNone);
+  for (const std::vector<uint32_t>& of_piece : pairs)
+    for (const uint32_t i : of_piece) {
+      if (f.previous[i] < 0) throw std::invalid_argument("a feature needs an attribute or a previous label");
+      pair_feature_[static_cast<size_t>(number_[f.previous[i]]) * S_ + number_[f.label[i]]] = i;
+    }
 }
 
 void FieldLayout::choose_classes() {
@@ -157,7 +165,7 @@ FieldLayout::Sizes FieldLayout::measure(const FeatureColumns& f, const Groups& g
         last = std::max(last, y), ++n_features;
       });
       if (n == 0) continue;
-      if (groups.frequency[g] == 0)
+      if (groups.frequency(g) == 0)
         groups.each_feature(g, [&](uint32_t i) { absent[begin / kPieceColumns].push_back(i); });
       else
         sizes.kind[g] = static_cast<uint8_t>(class_for(n, last));
@@ -170,44 +178,71 @@ FieldLayout::Sizes FieldLayout::measure(const FeatureColumns& f, const Groups& g
 }
 
 // Groups by kind, and within a kind by falling frequency: a stable sort. Most are rare, and counted instead
-// of compared.
-std::vector<uint32_t> FieldLayout::in_order(const Groups& groups, const Sizes& sizes) {
-  constexpr int64_t kRare = 1024;
-  const auto rank = [&](uint32_t g) {  // 0 within the kind: not rare
-    return sizes.kind[g] * kRare + kRare - std::min(groups.frequency[g], kRare);
+// of compared: each piece of the groups counts, and then places, its own behind those of the pieces before.
+RawVector<uint32_t> FieldLayout::in_order(const Groups& groups, const Sizes& sizes, int n_threads) {
+  constexpr int64_t kRare = 1024, kPieces = 32;
+  const size_t n = groups.size(), n_ranks = static_cast<size_t>((n_classes_ + 1) * kRare);
+  const auto rank = [&](size_t g) {  // 0 within the kind: not rare
+    return static_cast<size_t>(sizes.kind[g] * kRare + kRare - std::min(groups.frequency(g), kRare));
   };
-  std::vector<uint32_t> begin((n_classes_ + 1) * kRare + 1, 0);
-  for (uint32_t g = 0; g < groups.size(); ++g)
-    if (sizes.kind[g] != Sizes::kNothing) ++begin[rank(g) + 1];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  for (int c = 0; c <= n_classes_ + 1; ++c) first_[c] = begin[c * kRare];
-  std::vector<uint32_t> order(begin.back());
-  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
-  for (uint32_t g = 0; g < groups.size(); ++g)
-    if (sizes.kind[g] != Sizes::kNothing) order[next[rank(g)]++] = g;
+  const size_t n_pieces = std::clamp<size_t>(n / (8 * n_ranks), 1, kPieces);
+  RawVector<uint32_t> next(n_pieces * n_ranks);  // [pieces, ranks] how many, then where the next one goes
+  const auto each = [&](const auto& visit) {
+    for_each_task(n_threads, n_pieces, [&](size_t p, int) {
+      for (size_t g = n * p / n_pieces; g < n * (p + 1) / n_pieces; ++g)
+        if (sizes.kind[g] != Sizes::kNothing) visit(next[p * n_ranks + rank(g)], g);
+    });
+  };
+  std::fill(next.begin(), next.end(), 0);
+  each([](uint32_t& count, size_t) { ++count; });
+  uint32_t at = 0;
+  for (size_t r = 0; r < n_ranks; ++r) {
+    if (r % kRare == 0) first_[r / kRare] = at;
+    for (size_t p = 0; p < n_pieces; ++p) at += std::exchange(next[p * n_ranks + r], at);
+  }
+  first_[n_classes_ + 1] = at;
+  RawVector<uint32_t> order(at);
+  each([&](uint32_t& to, size_t g) { order[to++] = static_cast<uint32_t>(g); });
+  const uint32_t* const end_of_first = &next[(n_pieces - 1) * n_ranks];  // now where the next rank begins
   for (int c = 0; c <= n_classes_; ++c)
-    std::stable_sort(order.begin() + begin[c * kRare], order.begin() + begin[c * kRare + 1],
-                     [&](uint32_t a, uint32_t b) { return groups.frequency[a] > groups.frequency[b]; });
+    std::stable_sort(order.begin() + first_[c], order.begin() + end_of_first[c * kRare],
+                     [&](uint32_t a, uint32_t b) { return groups.frequency(a) > groups.frequency(b); });
   return order;
 }
 
-void FieldLayout::make_room(const std::vector<uint32_t>& order, const Sizes& sizes) {
+void FieldLayout::make_room(const RawVector<uint32_t>& order, const Sizes& sizes, int n_threads) {
+  struct Sum {
+    uint64_t at = 0;
+    int64_t features = 0;
+  };
+  std::vector<Sum> before(n_pieces_of(order.size()) + 1);
   at_.resize(order.size() + 1), features_end_.resize(order.size() + 1);
-  uint64_t at = 0;
-  int64_t n_features = 0;
+  const auto each = [&](size_t begin, size_t end, Sum sum, const auto& visit) {
+    for (size_t column = begin; column < end; ++column) {
+      const uint32_t g = order[column];
+      sum.at += sizes.kind[g] < n_classes_ ? widths_[sizes.kind[g]] : sizes.n_labels[g];
+      sum.features += sizes.n_features[g];
+      visit(column, sum);
+    }
+    return sum;
+  };
+  for_pieces(n_threads, order.size(), [&](size_t begin, size_t end, int) {
+    before[begin / kPieceColumns + 1] = each(begin, end, {}, [](size_t, const Sum&) {});
+  });
+  for (size_t p = 1; p < before.size(); ++p)
+    before[p].at += before[p - 1].at, before[p].features += before[p - 1].features;
+  if (before.back().at > 0xfffffff0ull) throw std::length_error("the weights need more than 2^32 places");
   at_[0] = 0, features_end_[0] = 0;
-  for (size_t column = 0; column < order.size(); ++column) {
-    const uint32_t g = order[column];
-    at += sizes.kind[g] < n_classes_ ? widths_[sizes.kind[g]] : sizes.n_labels[g];
-    at_[column + 1] = static_cast<uint32_t>(at);
-    features_end_[column + 1] = n_features += sizes.n_features[g];
-  }
-  if (at > 0xfffffff0ull) throw std::length_error("the weights need more than 2^32 places");
-  labels_.resize(at - scalars_at());
-  feature_.resize(n_features), slot_.resize(n_features);
+  for_pieces(n_threads, order.size(), [&](size_t begin, size_t end, int) {
+    each(begin, end, before[begin / kPieceColumns], [&](size_t column, const Sum& sum) {
+      at_[column + 1] = static_cast<uint32_t>(sum.at), features_end_[column + 1] = sum.features;
+    });
+  });
+  labels_.resize(before.back().at - scalars_at());
+  feature_.resize(before.back().features), slot_.resize(before.back().features);
 }
 
-struct FieldLayout::Scratch {
+struct alignas(kApart) FieldLayout::Scratch {
   std::vector<uint32_t> slot_of;  // [S]
   std::vector<uint16_t> labels;
 };
@@ -242,8 +277,8 @@ void FieldLayout::place(uint32_t column, uint32_t group, const FeatureColumns& f
 
 void FieldLayout::place_nodes(const FeatureColumns& f, const Groups& groups, int n_threads) {
   const Sizes sizes = measure(f, groups, n_threads);
-  const std::vector<uint32_t> order = in_order(groups, sizes);
-  make_room(order, sizes);
+  const RawVector<uint32_t> order = in_order(groups, sizes, n_threads);
+  make_room(order, sizes, n_threads);
   places_.resize(groups.size());
   for_pieces(n_threads, groups.size(), [&](size_t begin, size_t end, int) {
     std::fill(places_.begin() + begin, places_.begin() + end, Place{kNoColumn, 0, 0, 0, 0});
@@ -262,10 +297,10 @@ void FieldLayout::place_nodes(const FeatureColumns& f, const Groups& groups, int
   });
 }
 
-void FieldLayout::place_edges(const FeatureColumns& f, const EncodedTokens& tokens) {
+void FieldLayout::place_edges(const FeatureColumns& f, const EncodedTokens& tokens, int n_threads) {
   first_[n_classes_ + 1] = n_columns();
   first_[n_classes_ + 2] = kNoColumn;
-  edges_ = EdgeEntries(f, number_.data(), padded(S_), tokens);
+  edges_ = EdgeEntries(f, number_.data(), padded(S_), tokens, n_threads);
   const EdgeFeatures& edge = edges_.features;
   for (size_t e = 0; e + 1 < edge.ptr.size(); ++e) {
     const uint32_t begin = at_.back();
@@ -289,7 +324,10 @@ void FieldLayout::cut_pieces(int n_threads) {
       pieces_.push_back({c, features_end_[c]});
   }
   from_piece_.resize(static_cast<size_t>(features_end_[first_edge()]));
-  slot_of_.assign(static_cast<size_t>(n_features_), kNone);
+  slot_of_.resize(static_cast<size_t>(n_features_));
+  for_pieces(n_threads, slot_of_.size(), [&](size_t begin, size_t end, int) {
+    std::fill(slot_of_.begin() + begin, slot_of_.begin() + end, kNone);
+  });
   for_each_task(n_threads, n_pieces(), [&](size_t p, int) {
     const size_t begin = static_cast<size_t>(pieces_[p].feature);
     const size_t end = static_cast<size_t>(pieces_[p + 1].feature), nodes = std::min(end, from_piece_.size());

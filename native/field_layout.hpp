@@ -106,16 +106,16 @@ class FieldLayout {
   struct Sizes;
   struct Scratch;  // one thread's memory
 
-  void number_labels(const FeatureColumns& f, bool keep_order);
+  void look_through(const FeatureColumns& f, bool keep_order, int n_threads);
   void choose_classes();
   int class_for(int n_labels, int last) const;
   void place_nodes(const FeatureColumns& f, const Groups& groups, int n_threads);
   Sizes measure(const FeatureColumns& f, const Groups& groups, int n_threads);
-  std::vector<uint32_t> in_order(const Groups& groups, const Sizes& sizes);
-  void make_room(const std::vector<uint32_t>& order, const Sizes& sizes);
+  RawVector<uint32_t> in_order(const Groups& groups, const Sizes& sizes, int n_threads);
+  void make_room(const RawVector<uint32_t>& order, const Sizes& sizes, int n_threads);
   void place(uint32_t column, uint32_t group, const FeatureColumns& f, const Groups& groups,
              Scratch& scratch);
-  void place_edges(const FeatureColumns& f, const EncodedTokens& tokens);
+  void place_edges(const FeatureColumns& f, const EncodedTokens& tokens, int n_threads);
   void cut_pieces(int n_threads);
 
   int S_, P_, unit_;
@@ -130,7 +130,7 @@ class FieldLayout {
   RawVector<uint32_t> feature_;            // by column
   RawVector<uint32_t> slot_;               // the same, while it is built
   RawVector<uint16_t> from_piece_;         // its slot less the first one of the piece; of nodes alone
-  std::vector<uint32_t> slot_of_;    // [F] the same by feature; kNone for pairs, and where no token has it
+  RawVector<uint32_t> slot_of_;      // [F] the same by feature; kNone for pairs, and where no token has it
   RawVector<int64_t> features_end_;  // [columns + 1] while it is built
   std::vector<Piece> pieces_;
   std::vector<uint32_t> pair_feature_;  // [S * S]

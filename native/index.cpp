@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "apart.hpp"
 #include "parallel.hpp"
 
 namespace fieldcraft {
@@ -25,13 +26,13 @@ void each_code(const Candidates& gold, int64_t t, bool edge, int64_t S, const Vi
 }
 
 // One thread's memory.
-struct Tally {
+struct alignas(kApart) Tally {
   std::vector<int64_t> of;     // [codes] zero between calls
   std::vector<uint32_t> seen;  // codes
   std::vector<uint32_t> codes;
 };
 
-class Builder {
+class alignas(kApart) Builder {
  public:
   Builder(int64_t S, int64_t min_count) : S_(S), min_count_(min_count) {}
 

@@ -37,7 +37,9 @@ void Interner::append_new(const std::vector<std::vector<std::string_view>>& part
   const size_t n_new = first.back() - size();
   if (n_new < kFew) n_threads = 1;
   for_each_task(n_threads, parts.size(), [&](size_t p, int) {
-    for (const std::string_view key : parts[p]) begin[p + 1] += key.size();
+    size_t bytes = 0;
+    for (const std::string_view key : parts[p]) bytes += key.size();
+    begin[p + 1] = bytes;
   });
   begin[0] = arena_.size();
   std::partial_sum(begin.begin(), begin.end(), begin.begin());

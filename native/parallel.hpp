@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "apart.hpp"
 #include "canary.hpp"
 #include "crew.hpp"
 #include "interruption.hpp"
@@ -97,7 +98,7 @@ class Departures {
 // the caller's crew, if it has one, else new ones.
 template <class Task>
 void for_each_task(int n_threads, size_t n_tasks, const Task& task, Watch* watch = nullptr) {
-  std::atomic<size_t> next{0};
+  alignas(kApart) std::atomic<size_t> next{0};
   const auto work = [&](int thread) {
     for (;;) {
       if (watch != nullptr) watch->check();  // first: a task that was handed out is run

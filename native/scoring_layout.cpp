@@ -70,8 +70,9 @@ bool ObservedEdges::additions(int64_t t, std::vector<Addition>& out) const {
   return true;
 }
 
-EdgeEntries::EdgeEntries(const FeatureColumns& f, const int* number, int64_t P, const EncodedTokens& given) {
-  const FeatureGroups groups = edge_features(f);
+EdgeEntries::EdgeEntries(const FeatureColumns& f, const int* number, int64_t P, const EncodedTokens& given,
+                         int n_threads) {
+  const FeatureGroups groups = edge_features(f, n_threads);
   if (groups.ids.empty()) return;
   const auto numbered = [&](int32_t y) { return number == nullptr ? y : number[y]; };
   features.id.assign(f.n_attributes, -1);

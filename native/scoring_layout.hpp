@@ -180,7 +180,8 @@ class EdgeEntries {
   EdgeEntries() = default;
   // Labels are numbered by number [S], or keep their numbers if it is null; pairs are y' * P + y. The arrays
   // of `tokens` must stay unless this is empty.
-  EdgeEntries(const FeatureColumns& features, const int* number, int64_t P, const EncodedTokens& tokens);
+  EdgeEntries(const FeatureColumns& features, const int* number, int64_t P, const EncodedTokens& tokens,
+              int n_threads);
 
   bool empty() const { return features.empty(); }
   ObservedEdges observed() const { return {features, tokens}; }

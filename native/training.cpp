@@ -106,8 +106,8 @@ void ChainProblem::sum_pairs(double* totals) const {
   const Sweep& sweep = *sweep_;
   const size_t S = static_cast<size_t>(n_states()), P = static_cast<size_t>(blocks_->field().P());
   std::vector<double> sums(S * P, 0.0);  // of chains in step, if there are any
-  for (size_t b = 0; b * S * P < sweep.products.size(); ++b)
-    for (size_t k = 0; k < S * P; ++k) sums[k] += sweep.products[b * S * P + k];
+  for (size_t b = 0; b < sweep.products.size(); b += sweep.products_size)
+    for (size_t k = 0; k < S * P; ++k) sums[k] += sweep.products[b + k];
   for (size_t x = 0; x < S; ++x)
     for (size_t y = 0; y < S; ++y) {
       double& total = totals[x * S + y] = 0;

@@ -28,7 +28,7 @@ size_t ChainProblem::run_together(const Block& block, size_t first, Lane& lane) 
   group.S = n_states(), group.P = static_cast<int>(P);
   group.matrix = sweep.matrix.data(), group.transposed = sweep.transposed.data();
   group.start = sweep.start.data();
-  group.products = sweep.products.data() + (&block - blocks_->blocks().data()) * n_states() * P;
+  group.products = sweep.products.data() + (&block - blocks_->blocks().data()) * sweep.products_size;
   group.n = static_cast<int>(std::min<size_t>(kChainsInStep, block.sequences.size() - first));
   for (int b = 0; b < group.n; ++b) {
     const BlockSequence& s = block.sequences[first + b];
@@ -116,7 +116,7 @@ void ChainProblem::run_chains(const Block& block, Lane& lane) {
   std::optional<PairSums>& pairs = sweep.pairs[index];
   if (pairs) pairs->clear();
   const bool narrow = in_step(blocks_->field());
-  if (narrow) std::fill_n(sweep.products.data() + index * n_states() * P, n_states() * P, 0.0);
+  if (narrow) std::fill_n(sweep.products.data() + index * sweep.products_size, n_states() * P, 0.0);
   std::fill_n(lane.entries.data(), block.n_entries, 0.0);
   if (sweep.mode != Mode::gold) blocks_->score(block, sweep.field.data(), lane.node.data());
   const bool shared = sweep.mode == Mode::likelihood && !needs_tokens();  // edges, by all positions

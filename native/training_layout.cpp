@@ -49,7 +49,7 @@ TrainingLayout::TrainingLayout(const FeatureColumns& f, int n_states, const Enco
       pair_feature_[static_cast<size_t>(f.previous[i]) * S_ + f.label[i]] = static_cast<uint32_t>(i);
     }
   place_nodes(f, attribute_frequencies(tokens, f.n_attributes).data());
-  edges_ = EdgeEntries(f, nullptr, P_, tokens);
+  edges_ = EdgeEntries(f, nullptr, P_, tokens, n_threads_);
   encode();
   free_memory(place_), free_memory(entry_feature_), free_memory(entry_label_);
   tokens_ = {};
@@ -57,7 +57,7 @@ TrainingLayout::TrainingLayout(const FeatureColumns& f, int n_states, const Enco
 }
 
 void TrainingLayout::place_nodes(const FeatureColumns& f, const int64_t* frequency) {
-  const auto [ptr, ids] = node_features(f);
+  const auto [ptr, ids] = node_features(f, n_threads_);
   std::vector<uint32_t> dense;  // attributes that get a row
   place_.resize(f.n_attributes);
   for (int64_t a = 0; a < f.n_attributes; ++a) {

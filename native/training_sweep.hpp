@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "apart.hpp"
 #include "sequence_oracle.hpp"
 #include "training.hpp"
 
@@ -57,6 +58,7 @@ struct ChainProblem::Sweep {
   Buffer field, sums;
   std::optional<Edges> edges;
   Buffer matrix, transposed, start;            // of the edges, as wide as the field's nodes
+  size_t products_size;                        // S * P, and a little more: threads write side by side
   Buffer products;                             // [blocks, S, P] of chains in step
   std::vector<std::optional<PairSums>> pairs;  // of blocks, where there are others
   std::vector<std::unique_ptr<Lane>> lanes;
@@ -73,7 +75,8 @@ struct ChainProblem::Sweep {
     std::fill(sums.data() + blocks.field().weights_size(), sums.data() + blocks.field().size(), 0.0);
     matrix = Buffer(S * P), transposed = Buffer(S * P), start = Buffer::zeros(P);
     std::fill_n(start.data(), S, 1.0);
-    if (in_step(blocks.field())) products = Buffer(blocks.blocks().size() * S * P);
+    products_size = (S * P * sizeof(double) + kApart - 1) / kApart * kApart / sizeof(double);
+    if (in_step(blocks.field())) products = Buffer(blocks.blocks().size() * products_size);
   }
   void set_pairs(const std::vector<double>& scores, int64_t S, int64_t P) {
     edges.emplace(scores.data(), S);

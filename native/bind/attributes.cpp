@@ -22,8 +22,9 @@ class AttributeTable {
 
   nb::tuple encode(nb::list sequences, bool grow, int n_threads) {
     Reading reading(table_, hash_size_, grow, n_threads);
-    if (!grow) reading.out.use(*spare_);
+    if (!grow) reading.out.use(*spare_), reading.use(*spare_blocks_);
     reading.read(sequences.ptr());
+    if (!grow) reading.give_back(*spare_blocks_);
     AttributeIds& out = reading.out;
     if (grow) {  // a model is to be trained: memory counts
       // A table that grows by one sequence at a time keeps its room: shrinking it copies all names.
@@ -106,6 +107,7 @@ class AttributeTable {
   Interner table_;
   int64_t hash_size_;
   std::shared_ptr<SpareMemory> spare_ = std::make_shared<SpareMemory>();
+  std::unique_ptr<Reading::Spare> spare_blocks_ = std::make_unique<Reading::Spare>();
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <vector>
 
+#include "apart.hpp"
 #include "bind/plain_reader.hpp"
 #include "bind/turns.hpp"
 #include "extraction.hpp"
@@ -95,7 +96,7 @@ class ColumnReading {
   }
 
  private:
-  struct Block {
+  struct alignas(kApart) Block {
     Py_ssize_t first, last;  // sequences
     std::vector<ColumnBlock> columns;
     std::vector<int64_t> lengths;  // [sequences] tokens

@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "apart.hpp"
 #include "bind/collector.hpp"
 #include "bind/names.hpp"
 #include "bind/plain_text.hpp"
@@ -16,7 +17,7 @@
 
 namespace fieldcraft::bind {
 
-class PlainReader : public Names {
+class alignas(kApart) PlainReader : public Names {
  public:
   PlainReader() { in_memory = true; }
 

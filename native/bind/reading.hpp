@@ -10,9 +10,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
+#include "apart.hpp"
 #include "attribute_ids.hpp"
 #include "bind/plain_reader.hpp"
 #include "bind/turns.hpp"
@@ -23,6 +27,34 @@ namespace fieldcraft::bind {
 
 class Reading {
  public:
+  struct alignas(kApart) Block {
+    Py_ssize_t first = 0, last = 0, stopped = 0;  // sequences; those from `stopped` on are not read
+    AttributeIds ids{};                           // those of unsettled names are above known_
+    std::vector<SharedNames::Note> notes{};
+    size_t missing = 0;  // names for which the shared table has no room
+    AttributeIds::Place at{};
+  };
+
+  // The blocks of the last window of a call that is over: memory for those of the next one. Any thread may
+  // take and give; whoever finds another one here goes on without.
+  class Spare {
+   public:
+    std::vector<Block> take() {
+      const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+      return lock ? std::exchange(blocks_, {}) : std::vector<Block>();
+    }
+    void give(std::vector<Block>&& blocks) {
+      size_t bytes = 0;
+      for (const Block& block : blocks) bytes += block.ids.bytes();
+      const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+      if (lock && bytes <= SpareMemory::kMost) blocks_ = std::move(blocks);
+    }
+
+   private:
+    std::mutex mutex_;
+    std::vector<Block> blocks_;
+  };
+
   // hash_size > 0: ids are hashes, and the table stays empty.
   Reading(Interner& table, int64_t hash_size, bool grow, int n_threads)
       : table_(table),
@@ -30,6 +62,9 @@ class Reading {
         grow_(grow),
         n_threads_(text_layout.known ? std::max(n_threads, 1) : 1),
         alone_(table.size() == 0) {}
+
+  void use(Spare& spare) { unused_ = spare.take(); }
+  void give_back(Spare& spare) { spare.give(std::move(unused_)); }
 
   AttributeIds out;
 
@@ -48,19 +83,13 @@ class Reading {
       }
       first = last;
       turns_.between([&] { place(blocks); });
+      std::move(blocks.begin(), blocks.end(), std::back_inserter(unused_));
     }
     shared_.reset();  // it may be large
   }
 
  private:
-  struct alignas(128) Block {
-    Py_ssize_t first, last, stopped;  // sequences; those from `stopped` on are not read
-    AttributeIds ids;                 // those of unsettled names are above known_
-    std::vector<SharedNames::Note> notes;
-    size_t missing = 0;  // names for which the shared table has no room
-    AttributeIds::Place at{};
-  };
-  struct alignas(128) Scratch {
+  struct alignas(kApart) Scratch {
     PlainReader reader;
     std::vector<int32_t> found;
     SharedNames::Room room;
@@ -68,12 +97,13 @@ class Reading {
 
   // Blocks of sequences from `first` on: enough for all threads and some milliseconds. One length in some
   // stands for those that follow.
-  std::vector<Block> window(PyObject* sequences, Py_ssize_t first, Py_ssize_t n) const {
+  std::vector<Block> window(PyObject* sequences, Py_ssize_t first, Py_ssize_t n) {
     std::vector<Block> blocks;
     n = std::min(n, list_size(sequences));
     const size_t most = kBlocks * static_cast<size_t>(n_threads_);
     for (Py_ssize_t i = first; i < n && blocks.size() < most;) {
-      Block block{i, i, i, {}, {}};
+      Block block = empty_block();
+      block.first = block.stopped = i;
       for (Py_ssize_t tokens = 0, length = 1; i < n && tokens < kTokens; ++i) {
         PyObject* const items = (i - block.first) % kLooks == 0 ? list_item(sequences, i) : nullptr;
         if (items != nullptr) length = 1 + (PyList_Check(items) ? list_size(items) : 0);
@@ -83,6 +113,15 @@ class Reading {
       blocks.push_back(std::move(block));
     }
     return blocks;
+  }
+
+  // In memory of a block of an earlier window, where there is one.
+  Block empty_block() {
+    if (unused_.empty()) return {};
+    Block block = std::move(unused_.back());
+    unused_.pop_back();
+    block.ids.clear(), block.notes.clear();
+    return block;
   }
 
   // Sequence number i, on the calling thread. If that may run Python code, nothing is fetched ahead any more.
@@ -191,12 +230,16 @@ class Reading {
   // this call did not add, they are looked for.
   void settle(std::vector<Block>& blocks, double share) {
     if (!numbers_names()) return;
-    std::vector<std::vector<std::string_view>> names(blocks.size());
+    std::vector<std::vector<std::string_view>>& names = new_names_;
+    names.resize(blocks.size());
     for_each_task(n_threads_, blocks.size(), [&](size_t b, int) {
       shared_->keep_first(blocks[b].notes);
-      names[b].reserve(blocks[b].notes.size());
+      std::vector<std::string_view> found = std::move(names[b]);  // not next to those of other threads
+      found.clear();
+      found.reserve(blocks[b].notes.size());
       for (const SharedNames::Note& note : blocks[b].notes)
-        names[b].push_back(shared_->record(note.handle).name());
+        found.push_back(shared_->record(note.handle).name());
+      names[b] = std::move(found);
     });
     if (alone_ && table_.size() == known_) {
       std::vector<size_t> first{known_};
@@ -278,6 +321,8 @@ class Reading {
   size_t left_ = 0, new_ = 0;            // when the last one ended, and how many came with that,
   size_t expected_ = 0;                  // and how many more are likely to come
   std::vector<Scratch> readers_;         // [threads]
+  std::vector<Block> unused_;            // whose memory the next blocks take
+  std::vector<std::vector<std::string_view>> new_names_;  // [blocks] of this window
   Turns turns_;
   Scratch scratch_;
   Collector collector_;
