@@ -220,6 +220,9 @@ class Interner {
     slots_.set(at, tag_of(hash) | id);
   }
 
+  // The same while other threads do so.
+  void place_among_others(uint32_t* slots, size_t id, uint64_t hash) const;
+
   void set_masks(size_t capacity) {
     mask_ = capacity - 1;
     id_mask_ = static_cast<uint32_t>(mask_);

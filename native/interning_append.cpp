@@ -13,6 +13,11 @@
 #include "short_name.hpp"
 
 namespace fieldcraft {
+namespace {
+
+constexpr size_t kFew = 4096;  // keys: sooner done than threads are started
+
+}  // namespace
 
 void Interner::reserve(size_t n, int n_threads) {
   constexpr size_t kPiece = 1 << 16;  // slots
@@ -26,12 +31,29 @@ void Interner::reserve(size_t n, int n_threads) {
   });
   slots_ = std::move(larger);
   set_masks(capacity);
-  place_all();
+  if (size() < kFew) return place_all();
+  uint32_t* const emptied = slots_.writable();
+  for_each_task(n_threads, (size() + kFew - 1) / kFew, [&](size_t p, int) {
+    uint64_t hashes[kBatch];
+    for (size_t id = p * kFew, end = std::min(size(), id + kFew); id < end; id += kBatch) {
+      const size_t n = std::min(kBatch, end - id);
+      for (size_t i = 0; i < n; ++i) prefetch_to_write(&emptied[(hashes[i] = hash_of(id + i)) & mask_]);
+      for (size_t i = 0; i < n; ++i) place_among_others(emptied, id + i, hashes[i]);
+    }
+  });
+}
+
+void Interner::place_among_others(uint32_t* slots, size_t id, uint64_t hash) const {
+  const uint32_t mine = tag_of(hash) | static_cast<uint32_t>(id);
+  size_t slot = hash & mask_;
+  for (uint32_t seen = kEmpty;
+       !std::atomic_ref<uint32_t>(slots[slot]).compare_exchange_strong(seen, mine, std::memory_order_relaxed);
+       seen = kEmpty)
+    slot = (slot + 1) & mask_;
 }
 
 void Interner::append_new(const std::vector<std::vector<std::string_view>>& parts, size_t expected,
                           int n_threads) {
-  constexpr size_t kFew = 4096;  // keys: sooner done than threads are started
   std::vector<size_t> first{size()}, begin(parts.size() + 1);
   for (const std::vector<std::string_view>& part : parts) first.push_back(first.back() + part.size());
   const size_t n_new = first.back() - size();
@@ -71,15 +93,7 @@ void Interner::append_new(const std::vector<std::vector<std::string_view>>& part
         starts[id + i + 1] = static_cast<uint32_t>(at += key.size());
         prefetch_to_write(&slots[(hashes[i] = hash_bytes(key.data(), key.size())) & mask_]);
       }
-      for (size_t i = 0; i < n; ++i) {
-        size_t slot = hashes[i] & mask_;
-        for (uint32_t seen = kEmpty;
-             !std::atomic_ref<uint32_t>(slots[slot])
-                  .compare_exchange_strong(seen, tag_of(hashes[i]) | static_cast<uint32_t>(id + i),
-                                           std::memory_order_relaxed);
-             seen = kEmpty)
-          slot = (slot + 1) & mask_;
-      }
+      for (size_t i = 0; i < n; ++i) place_among_others(slots, id + i, hashes[i]);
     }
   });
 }

@@ -22,10 +22,10 @@ def refuse_runaways(prior: Prior, design: Design, mask: NDArray[Any] | None, *, 
     index = design.index
     if not prior.parts() or design.partial is not None or mixed:
         return
-    loose = (index.count == 0) & (index.family > 0) & ~prior.holds(len(index))
+    loose = (index.count == 0) & (index.family > 0)
     if mask is not None:
         loose &= mask
-    if loose.any():
+    if loose.any() and (loose := loose & ~prior.holds(len(index))).any():
         raise InputError(
             f"{type(prior).__name__} puts no penalty on {np.count_nonzero(loose)} weights of features that "
             f"training never shows (the first is weight {int(np.flatnonzero(loose)[0])}): they would run to "

@@ -6,7 +6,6 @@ the estimator stores: a failure or a second Ctrl-C leaves the estimator unchange
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,6 @@ from fieldcraft.evaluation.metrics import resolve_metric
 from fieldcraft.features.classes import with_labels
 from fieldcraft.features.encoded import Encoded
 from fieldcraft.features.index import FeatureIndex
-from fieldcraft.features.numbered import digests
 from fieldcraft.labels import declared_labels, encode_labels, encode_partial
 from fieldcraft.models.blocks import resolve_decoding
 from fieldcraft.models.default_templates import default_templates
@@ -32,7 +30,7 @@ from fieldcraft.models.parameters import Parameters, Scoring, is_native
 from fieldcraft.models.penalties import refuse_runaways
 from fieldcraft.models.progress import Progress
 from fieldcraft.models.remarks import likely_cause, remarks_on, tell, warn_of_failure, warn_of_limit
-from fieldcraft.models.training_digest import digest_of
+from fieldcraft.models.training_digest import digest_of, digest_of_data
 from fieldcraft.models.training_settings import Facts, Known, Settings, SharedDesign, Trained
 from fieldcraft.models.training_states import natural_objective, settled, small_weights
 from fieldcraft.models.warm_start import copy_of, grown, information, weights_for
@@ -74,6 +72,7 @@ class Training:
     ) -> None:
         self.settings, self.structure_for, self.known = natural_objective(settings), structure_for, known
         self.grown = known if growing else None
+        self._made: tuple[Any, list[str], Structure] | None = None
         self.n_jobs = resolve_jobs(settings.n_jobs)
         resolve_decoding(settings.decoding)
         resolve_metric(settings.metric, [])
@@ -166,7 +165,11 @@ class Training:
             self._structure().check_memory()
 
     def _structure(self) -> Structure:
-        return self.structure_for(self.classes).using(self.n_jobs).searching(self.settings.beam)
+        """The structure of the labels that were seen; it is asked for again and again, and made once."""
+        if self._made is None or self._made[:2] != (self.structure_for, self.classes):
+            made = self.structure_for(self.classes).using(self.n_jobs).searching(self.settings.beam)
+            self._made = self.structure_for, self.classes, made
+        return self._made[2]
 
     def _loss(self, labels: list[Any]) -> dict[str, Any]:
         """The objective, its costs and label weights, as options of a problem."""
@@ -372,12 +375,8 @@ class Training:
     def _provenance(self, design: design_.Design, encoder: design_.Encoder) -> dict[str, Any]:
         """The training data: a digest of attributes and labels, and their numbers."""
         before = {} if self.grown is None else self.grown.provenance
-        hasher = hashlib.sha256("\0".join(self.classes).encode("utf-8", "surrogatepass"))
-        hasher.update(str(before.get("data", "")).encode())
-        for part in [*design.encoded.arrays(), design.gold, *(design.partial or ()), *encoder.contents()]:
-            hasher.update(b"absent" if part is None else digests(part).data)
         return {
-            "data": hasher.hexdigest(),
+            "data": digest_of_data(design, encoder.contents(), self.classes, str(before.get("data", ""))),
             "sequences": design.n_sequences + before.get("sequences", 0),
             "tokens": len(design.gold) + before.get("tokens", 0),
         }

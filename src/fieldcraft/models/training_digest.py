@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldcraft.design import Design
+from fieldcraft.features.numbered import digests
 from fieldcraft.priors import Prior
+
+
+def digest_of_data(
+    design: Design, contents: Iterable[NDArray[Any] | None], classes: Iterable[str], before: str
+) -> str:
+    """Of attributes and labels alone; ``contents`` are the encoder's, ``before`` is that of earlier data."""
+    hasher = hashlib.sha256("\0".join(classes).encode("utf-8", "surrogatepass"))
+    hasher.update(before.encode())
+    for part in [*design.encoded.arrays(), design.gold, *(design.partial or ()), *contents]:
+        hasher.update(b"absent" if part is None else digests(part).data)
+    return hasher.hexdigest()
 
 
 def digest_of(

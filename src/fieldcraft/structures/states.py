@@ -317,7 +317,7 @@ class StateSpace:
             return True
         begin = self.label_of[self.starts]
         steps = self.sources.astype(np.int64) * (int(self.label_of.max()) + 1) + self.label_of[self.targets]
-        return all(len(np.unique(keys)) == len(keys) for keys in (begin, steps))
+        return all(_n_distinct(keys) == len(keys) for keys in (begin, steps))
 
     def paths(self, labels: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
         """[tokens] the states of labels, which determine them; -1 from the first label that is impossible."""
