@@ -136,7 +136,8 @@ void BlockEncoder::add_run(Block& block, uint32_t n, const uint32_t* counts, int
 void BlockEncoder::fill_scores(Block& block) {
   const int C = field_.n_classes();
   std::vector<int64_t> total(C + 1, 0);
-  for (size_t k = 0; k < counts_.size(); ++k) total[k % (C + 1)] += counts_[k];
+  for (auto counts = counts_.begin(); counts != counts_.end(); counts += C + 1)
+    for (int c = 0; c <= C; ++c) total[c] += counts[c];
   block.rows_at.assign(C, 0);
   int64_t at = 0;
   for (int c = 0; c < C; ++c) block.rows_at[c] = at, at += total[c] + kRowsAhead;

@@ -156,6 +156,7 @@ double ChainProblem::sweep(Mode mode, const double* weights, Less less, double* 
   std::vector<double> pairs(static_cast<size_t>(S) * S);
   field.expand_pairs(weights, pairs.data());
   sweep.set_pairs(pairs, S, P);
+  sweep.touch_sums(n_threads_);
   sweep.relay.restart();
   sweep.lanes.resize(std::max<size_t>(sweep.lanes.size(), n_threads_));
   for (const std::unique_ptr<Lane>& lane : sweep.lanes)

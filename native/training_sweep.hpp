@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "apart.hpp"
+#include "parallel.hpp"
 #include "sequence_oracle.hpp"
 #include "training.hpp"
 
@@ -56,6 +58,7 @@ struct ChainProblem::Sweep {
   double* per_sequence = nullptr;  // log Z, or weighted losses
   std::vector<double> values;      // memory for them, where nobody asks
   Buffer field, sums;
+  bool touched = false;  // the sums
   std::optional<Edges> edges;
   Buffer matrix, transposed, start;            // of the edges, as wide as the field's nodes
   size_t products_size;                        // S * P, and a little more: threads write side by side
@@ -70,13 +73,20 @@ struct ChainProblem::Sweep {
         pairs(blocks.blocks().size()),
         relay(blocks.group_sizes(), static_cast<size_t>(blocks.n_kinds())) {
     const size_t S = static_cast<size_t>(blocks.field().S()), P = static_cast<size_t>(blocks.field().P());
-    // A feature of label pairs may belong to an attribute that occurs at first tokens alone, or at none; all
-    // other columns occur in some block, which writes their sums.
-    std::fill(sums.data() + blocks.field().weights_size(), sums.data() + blocks.field().size(), 0.0);
     matrix = Buffer(S * P), transposed = Buffer(S * P), start = Buffer::zeros(P);
     std::fill_n(start.data(), S, 1.0);
     products_size = (S * P * sizeof(double) + kApart - 1) / kApart * kApart / sizeof(double);
     if (in_step(blocks.field())) products = Buffer(blocks.blocks().size() * products_size);
+  }
+  // Before the first sums: what begins a sum is read even where it counts for nothing (kernels/blocks.cpp),
+  // and memory that is read before it is written costs two faults a page, the second of which stops all
+  // threads.
+  void touch_sums(int n_threads) {
+    constexpr size_t kPiece = 1 << 15;  // doubles
+    if (std::exchange(touched, true)) return;
+    for_each_task(n_threads, (sums.size() + kPiece - 1) / kPiece, [&](size_t p, int) {
+      std::fill(sums.data() + p * kPiece, sums.data() + std::min(sums.size(), (p + 1) * kPiece), 0.0);
+    });
   }
   void set_pairs(const std::vector<double>& scores, int64_t S, int64_t P) {
     edges.emplace(scores.data(), S);
