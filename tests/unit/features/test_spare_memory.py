@@ -72,6 +72,19 @@ def test_batches_one_after_another(case: Any, n_threads: int) -> None:
                 assert same(encoder.encode(batch, grow=False, n_threads=n_threads), wanted)
 
 
+def test_values_and_none_in_turn() -> None:
+    """Blocks that had values are used again for some that have none."""
+    encoder, other = FreeFeatures(), FreeFeatures()
+    known = names(300)
+    for one in (encoder, other):
+        one.encode(known, grow=True)
+    batches = [values(400), names(400), values(400), [*names(300), *values(100)]]
+    with _core.Crew(3):
+        found = [encoder.encode(batch, grow=False, n_threads=3) for batch in batches * 2]
+    expected = [other.encode(batch, grow=False) for batch in batches * 2]
+    assert all(map(same, found, expected))
+
+
 def test_what_is_in_use_does_not_change(case: Any) -> None:
     encoder, batches, expected = case
     kept = [encoder.encode(batch, grow=False) for batch in batches]

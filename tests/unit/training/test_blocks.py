@@ -130,6 +130,37 @@ def test_threads_share_many_blocks_to_the_last_bit() -> None:
         assert np.array_equal(again.gradient, once.gradient)
 
 
+@pytest.mark.parametrize("edges", [False, True])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_many_features_in_any_order(*, shuffled: bool, edges: bool) -> None:
+    """Setting up goes piece by piece over features and attributes; an index need not be in their order."""
+    rng = np.random.default_rng(9)
+    X, y = draw_large(rng, 3, [30] * 1500, n_names=60_000, per_token=3, edges=edges)
+    for i, tokens in enumerate(X):  # most attributes are rare, as in text
+        tokens[i % 30] = [*tokens[i % 30], *(f"n/{i}-{k}" for k in range(25))]
+    design = design_of(X, y, 3, edges=edges)
+    index, n = design.index, len(design.index)
+    order = rng.permutation(n) if shuffled else np.arange(n)
+    columns = index.attribute[order], index.previous[order], index.label[order]
+    weights = rng.normal(size=n)
+    expected = functional(design, 3, weights)
+    for n_jobs in (1, 3):
+        with crew(n_jobs):
+            problem = _core.chain_problem(
+                _core.Columns(index.n_attributes, *columns),
+                3,
+                native_tokens(design.encoded),
+                design.gold,
+                None,
+                n_jobs,
+            )
+            gradient = np.full(n, np.nan)
+            value = problem.evaluate(np.ascontiguousarray(weights[order]), gradient, None)
+        assert value == pytest.approx(expected.value, rel=1e-10)
+        same(gradient, expected.gradient[order], abs=1e-8)
+    assert n > 50_000 and index.n_attributes > 40_000
+
+
 @pytest.mark.parametrize("size", [100.0, 160.0, 400.0, 2000.0])
 def test_scores_beyond_the_range_of_the_quick_way(size: float) -> None:
     rng = np.random.default_rng(5)
