@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "apart.hpp"
@@ -78,15 +77,17 @@ struct ChainProblem::Sweep {
     products_size = (S * P * sizeof(double) + kApart - 1) / kApart * kApart / sizeof(double);
     if (in_step(blocks.field())) products = Buffer(blocks.blocks().size() * products_size);
   }
-  // Before the first sums: what begins a sum is read even where it counts for nothing (kernels/blocks.cpp),
-  // and memory that is read before it is written costs two faults a page, the second of which stops all
-  // threads.
+  // Zeros before the first sums. A feature of label pairs may belong to an attribute that occurs at first
+  // tokens alone, or at none: no block writes its sum. All other columns have a block that does, but what
+  // begins a sum is read even where it counts for nothing (kernels/blocks.cpp), and memory that is read
+  // before it is written costs two faults a page, the second of which stops all threads.
   void touch_sums(int n_threads) {
     constexpr size_t kPiece = 1 << 15;  // doubles
-    if (std::exchange(touched, true)) return;
+    if (touched) return;
     for_each_task(n_threads, (sums.size() + kPiece - 1) / kPiece, [&](size_t p, int) {
       std::fill(sums.data() + p * kPiece, sums.data() + std::min(sums.size(), (p + 1) * kPiece), 0.0);
     });
+    touched = true;
   }
   void set_pairs(const std::vector<double>& scores, int64_t S, int64_t P) {
     edges.emplace(scores.data(), S);

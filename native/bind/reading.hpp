@@ -76,14 +76,14 @@ class Reading {
       const double share = static_cast<double>(last) / static_cast<double>(n);
       if (blocks.size() == 1 || n_threads_ == 1) {
         read_serially(sequences, first, last);
-        blocks.clear();
+        keep(blocks);
         if (first == 0) out.reserve(out.size(), share);
       } else {
         read_blocks(sequences, blocks, share);
       }
       first = last;
       turns_.between([&] { place(blocks); });
-      std::move(blocks.begin(), blocks.end(), std::back_inserter(unused_));
+      keep(blocks);
     }
     shared_.reset();  // it may be large
   }
@@ -115,6 +115,11 @@ class Reading {
     return blocks;
   }
 
+  // Their memory is for the next ones; none is left.
+  void keep(std::vector<Block>& blocks) {
+    std::move(blocks.begin(), blocks.end(), std::back_inserter(unused_));
+    blocks.clear();
+  }
   // In memory of a block of an earlier window, where there is one.
   Block empty_block() {
     if (unused_.empty()) return {};

@@ -65,14 +65,14 @@ class StringsAhead final : public Upcoming {
       ring_[heads_++ % kRing] = {list, nullptr, 0};
       __builtin_prefetch(list);
     }
-    if (items_ < heads_ && (list == nullptr || items_ + kApart <= heads_)) {
+    if (items_ < heads_ && (list == nullptr || items_ + kBetween <= heads_)) {
       Token& token = ring_[items_++ % kRing];
       if (is_exact(token.list, PyList_Type) && items_of(token.list) != nullptr) {
         token.items = items_of(token.list), token.n = list_size(token.list);
         for (Py_ssize_t i = 0; i < token.n; i += kItemsOfLine) __builtin_prefetch(token.items + i);
       }
     }
-    if (strings_ < items_ && (list == nullptr || strings_ + kApart <= items_))
+    if (strings_ < items_ && (list == nullptr || strings_ + kBetween <= items_))
       current_ = ring_[strings_++ % kRing];
     return current_.n > 0 || strings_ < heads_;
   }
@@ -91,8 +91,8 @@ class StringsAhead final : public Upcoming {
     return list_item(tokens_, token_++);
   }
 
-  static constexpr size_t kApart = 4, kRing = 4 * kApart;  // tokens from step to step
-  static constexpr size_t kSoon = 2, kFar = 32;            // tokens ahead of the reader, at least and at most
+  static constexpr size_t kBetween = 4, kRing = 4 * kBetween;  // tokens from step to step
+  static constexpr size_t kSoon = 2, kFar = 32;  // tokens ahead of the reader, at least and at most
   static constexpr Py_ssize_t kItemsOfLine = 64 / sizeof(PyObject*);
   PyObject* sequences_ = nullptr;
   Py_ssize_t next_ = 0, last_ = 0;              // sequences
