@@ -7,7 +7,6 @@
 
 #include "interning.hpp"
 #include "raw_vector.hpp"
-#include "spare_memory.hpp"
 
 namespace fieldcraft {
 
@@ -18,23 +17,11 @@ struct AttributeIds {
   RawVector<double> values;         // [attributes], or empty while all are 1
   bool valued = false;
 
-  // Memory that others no longer use.
-  void use(SpareMemory& spare) {
-    const auto emptied = [&](auto& array, auto... first) {
-      array = spare.take<typename std::decay_t<decltype(array)>::value_type>();
-      (array.push_back(first), ...);
-    };
-    emptied(token_ptr, 0), emptied(offsets, 0), emptied(ids), emptied(values);  // the larger ones first
-  }
-
   // Empty, with the memory that it has.
   void clear() {
     offsets.assign(1, 0), token_ptr.assign(1, 0);
     ids.clear(), values.clear();
     valued = false;
-  }
-  size_t bytes() const {
-    return 8 * (offsets.capacity() + token_ptr.capacity() + values.capacity()) + 4 * ids.capacity();
   }
 
   // One more sequence: token t has the attributes up to token_ends[t]; those with a negative id are left out.

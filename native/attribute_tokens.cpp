@@ -147,7 +147,7 @@ void pair_up(const RawVector<uint64_t>& prints, SameColumns& same, int n_threads
       if ((prints[a] >> 32 & (n_tasks - 1)) == task && prints[a] != kAlone)
         mine.push_back(static_cast<uint32_t>(a));
     const size_t mask = std::bit_ceil(2 * mine.size() + 2) - 1;
-    std::vector<Ends, LargeAllocator<Ends>> table(mask + 1);
+    LargeVector<Ends> table(mask + 1);
     for (size_t k = 0; k < mine.size(); ++k) {
       if (k + kAhead < mine.size()) __builtin_prefetch(&table[prints[mine[k + kAhead]] & mask], 1);
       const int32_t a = static_cast<int32_t>(mine[k]);

@@ -92,7 +92,6 @@ void Crew::make_way() {
 
 // The calls' number changes in one order with the workers' looks at it: none sleeps through a call.
 void Crew::begin(int n_threads, Job job, const void* work) {
-  start(n_threads);
   at_work_ = true;
   began_ = Clock::now();
   if (began_ < rests_[length_].until) return;
@@ -101,6 +100,8 @@ void Crew::begin(int n_threads, Job job, const void* work) {
   inside_.store(0, std::memory_order_release);
   calls_.fetch_add(1, std::memory_order_seq_cst);
   calls_.notify_all();
+  start(n_threads);  // new ones begin at once
+  if (core_ < 0) make_way();
   CANARY_HEAD_START(THREADS);
 }
 

@@ -28,7 +28,6 @@
 #include "interning.hpp"
 #include "orthography.hpp"
 #include "raw_vector.hpp"
-#include "spare_memory.hpp"
 
 namespace fieldcraft {
 
@@ -114,8 +113,7 @@ class Extractor {
 
   // Step 3: attributes.
   Incidences grow(const Batch& batch);
-  Incidences encode(const Batch& batch, int n_threads) const;  // in spare memory
-  const std::shared_ptr<SpareMemory>& spare() const { return spare_; }
+  Incidences encode(const Batch& batch, int n_threads) const;
 
   // The texts of the values of an attribute (a template and a value), in the order of its streams from left
   // to right.
@@ -162,7 +160,6 @@ class Extractor {
   std::vector<PairTable> pairs_;                  // [pairs]
   std::vector<Array<int32_t>> tables_;            // [templates][values of its node] attribute or -1
   size_t n_attributes_ = 0;
-  std::shared_ptr<SpareMemory> spare_ = std::make_shared<SpareMemory>();
 };
 
 }  // namespace fieldcraft

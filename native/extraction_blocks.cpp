@@ -88,7 +88,7 @@ Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   const size_t n = batch.offsets.size() - 1, tokens = static_cast<size_t>(batch.offsets.back());
   const size_t per_block = n_threads <= 1 ? std::max<size_t>(n, 1) : kBlock;
   const size_t n_blocks = (n + per_block - 1) / per_block;
-  Incidences whole{spare_->take<int64_t>(), spare_->take<int32_t>()};
+  Incidences whole;
   whole.token_ptr.resize(tokens + 1);
   whole.token_ptr[0] = 0;
   whole.attributes.resize(tokens * tables_.size());  // at most; what nobody writes takes no memory
@@ -105,7 +105,7 @@ Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   std::partial_sum(first.begin(), first.end(), first.begin());
   const bool in_place = n_blocks <= 1 || first.back() == tokens * tables_.size();
   RawVector<int32_t> moved;
-  if (!in_place) moved = spare_->take<int32_t>(), moved.resize(first.back());
+  if (!in_place) moved.resize(first.back());
   for_each_task(n_threads, n_blocks, [&](size_t b, int) {
     const size_t at = first_token(b);
     for (size_t t = at + 1; t <= first_token(b + 1); ++t)
@@ -117,7 +117,7 @@ Incidences Extractor::encode(const Batch& batch, int n_threads) const {
   if (in_place)
     whole.attributes.resize(first.back());
   else
-    whole.attributes.swap(moved), spare_->give(std::move(moved));
+    whole.attributes.swap(moved);
   return whole;
 }
 

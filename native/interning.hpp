@@ -113,7 +113,7 @@ class Interner {
 
   // Adds keys that are all different and not in the table, part by part, with several threads. If the table
   // must grow, it gets room for `expected` keys.
-  void append_new(const std::vector<std::vector<std::string_view>>& parts, size_t expected, int n_threads);
+  void append_new(const std::vector<LargeVector<std::string_view>>& parts, size_t expected, int n_threads);
 
   const Array<char>& arena() const { return arena_; }
   const Array<uint32_t>& starts() const { return starts_; }

@@ -52,10 +52,10 @@ void Interner::place_among_others(uint32_t* slots, size_t id, uint64_t hash) con
     slot = (slot + 1) & mask_;
 }
 
-void Interner::append_new(const std::vector<std::vector<std::string_view>>& parts, size_t expected,
+void Interner::append_new(const std::vector<LargeVector<std::string_view>>& parts, size_t expected,
                           int n_threads) {
   std::vector<size_t> first{size()}, begin(parts.size() + 1);
-  for (const std::vector<std::string_view>& part : parts) first.push_back(first.back() + part.size());
+  for (const LargeVector<std::string_view>& part : parts) first.push_back(first.back() + part.size());
   const size_t n_new = first.back() - size();
   if (n_new < kFew) n_threads = 1;
   for_each_task(n_threads, parts.size(), [&](size_t p, int) {

@@ -106,7 +106,7 @@ uint32_t SharedNames::intern(const Asked& asked, uint64_t position, Room& room, 
 
 // As in Interner::find_many, each step fetches the memory that the next one needs.
 size_t SharedNames::look_up(const std::vector<std::string_view>& names, bool in_memory, uint64_t from,
-                            int32_t above, Room& room, std::vector<Note>& notes, Upcoming& upcoming,
+                            int32_t above, Room& room, LargeVector<Note>& notes, Upcoming& upcoming,
                             int32_t* ids) {
   constexpr size_t kBatch = Interner::kBatch;
   const size_t mask = slots_.size() - 1;

@@ -81,10 +81,10 @@ class SharedNames {
   // `in_memory`: the kMost bytes before the end of each name are readable, also those that are not the
   // name's. Meanwhile `upcoming` is fetched. Returns how many names are new in the table; they were claimed.
   size_t look_up(const std::vector<std::string_view>& names, bool in_memory, uint64_t from, int32_t above,
-                 Room& room, std::vector<Note>& notes, Upcoming& upcoming, int32_t* ids);
+                 Room& room, LargeVector<Note>& notes, Upcoming& upcoming, int32_t* ids);
 
   // The notes of names that belong to this block.
-  void keep_first(std::vector<Note>& notes) const {
+  void keep_first(LargeVector<Note>& notes) const {
     std::erase_if(notes, [&](const Note& note) {
       return record(note.handle).first.load(std::memory_order_relaxed) != note.position;
     });

@@ -25,7 +25,6 @@
 #include <vector>
 
 #include "array.hpp"
-#include "spare_memory.hpp"
 
 namespace fieldcraft::bind {
 
@@ -52,21 +51,6 @@ template <class T, class A>
 nb::object give(std::vector<T, A>&& values) {
   const size_t n = values.size();
   return give(std::move(values), {n});
-}
-
-// The same, but that the memory is `spare` when the array is no longer in use.
-template <class T>
-nb::object lend(RawVector<T>&& values, std::shared_ptr<SpareMemory> spare) {
-  struct Lent {
-    RawVector<T> values;
-    std::shared_ptr<SpareMemory> spare;
-  };
-  auto* lent = new Lent{std::move(values), std::move(spare)};
-  nb::capsule owner(lent, [](void* p) noexcept {
-    const std::unique_ptr<Lent> back(static_cast<Lent*>(p));
-    back->spare->give(std::move(back->values));
-  });
-  return nb::cast(nb::ndarray<nb::numpy, T>(lent->values.data(), {lent->values.size()}, owner));
 }
 
 // An array of the core over elements first .. last-1 of a NumPy array, which stays alive; T may differ from
@@ -117,7 +101,10 @@ auto unlocked(const Work& work) {
 // Offsets [n] of a ragged batch: start at 0, never decrease, end at `total`.
 inline void check_offsets(const int64_t* at, size_t n, int64_t total, const char* name) {
   require(n >= 1 && at[0] == 0, name, " must start with 0");
-  for (size_t i = 1; i < n; ++i) require(at[i] >= at[i - 1], name, " must not fall (at ", i, ")");
+  int64_t falls = 0;
+  for (size_t i = 1; i < n; ++i) falls |= at[i] < at[i - 1];  // several at once
+  for (size_t i = 1; falls != 0 && i < n; ++i)
+    require(at[i] >= at[i - 1], name, " must not fall (at ", i, ")");
   require(at[n - 1] == total, name, " end at ", at[n - 1], ", the data has ", total);
 }
 inline void check_offsets(const In1<int64_t>& offsets, int64_t total, const char* name) {

@@ -22,9 +22,7 @@ class AttributeTable {
 
   nb::tuple encode(nb::list sequences, bool grow, int n_threads) {
     Reading reading(table_, hash_size_, grow, n_threads);
-    if (!grow) reading.out.use(*spare_), reading.use(*spare_blocks_);
     reading.read(sequences.ptr());
-    if (!grow) reading.give_back(*spare_blocks_);
     AttributeIds& out = reading.out;
     if (grow) {  // a model is to be trained: memory counts
       // A table that grows by one sequence at a time keeps its room: shrinking it copies all names.
@@ -32,11 +30,9 @@ class AttributeTable {
       // What was reserved and not used was never touched: to copy the ids costs more than it saves.
       if (out.ids.capacity() / 4 * 3 > out.ids.size()) out.ids.shrink_to_fit();
     }
-    const auto array = [&](auto& numbers) {
-      return grow ? give(std::move(numbers)) : lend(std::move(numbers), spare_);
-    };
-    nb::object values = out.valued ? array(out.values) : nb::none();
-    return nb::make_tuple(array(out.offsets), array(out.token_ptr), array(out.ids), values);
+    nb::object values = out.valued ? give(std::move(out.values)) : nb::none();
+    return nb::make_tuple(give(std::move(out.offsets)), give(std::move(out.token_ptr)),
+                          give(std::move(out.ids)), values);
   }
 
   // Ids of names, -1 where unknown; new names are added if `grow`.
@@ -106,8 +102,6 @@ class AttributeTable {
   static constexpr size_t kFew = 64;  // sequences
   Interner table_;
   int64_t hash_size_;
-  std::shared_ptr<SpareMemory> spare_ = std::make_shared<SpareMemory>();
-  std::unique_ptr<Reading::Spare> spare_blocks_ = std::make_unique<Reading::Spare>();
 };
 
 }  // namespace

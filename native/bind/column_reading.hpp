@@ -50,6 +50,11 @@ class ColumnSource {
     return nullptr;
   }
 
+  // Words of sequence i are asked for soon.
+  void fetch(Py_ssize_t i) const {
+    __builtin_prefetch(list_item(names_ == nullptr ? column(0) : lists_.ptr(), i));
+  }
+
  private:
   ColumnSource(const nb::list& lists, const std::vector<std::string>* names) : lists_(lists), names_(names) {}
   PyObject* column(size_t c) const { return list_item(lists_.ptr(), static_cast<Py_ssize_t>(c)); }
@@ -112,9 +117,11 @@ class ColumnReading {
     return true;
   }
 
-  Py_ssize_t tokens_of(Py_ssize_t i) const {
-    PyObject* words = source_.words(0, i);
-    return words != nullptr && PyList_Check(words) ? list_size(words) : 0;
+  // How long sequences are, from one of n. One that comes soon is fetched.
+  void look(Py_ssize_t i, Py_ssize_t n) {
+    PyObject* const words = source_.words(0, i);
+    length_ = 1 + (words != nullptr && PyList_Check(words) ? list_size(words) : 0);
+    if (n - i > kAhead) source_.fetch(i + kAhead);
   }
 
   // More blocks, of the sequences from `first` on: enough for all threads and some milliseconds. One length
@@ -123,9 +130,9 @@ class ColumnReading {
   void cut(Py_ssize_t first, Py_ssize_t n) {
     const size_t most = blocks_.size() + kBlocks * static_cast<size_t>(n_threads_);
     while (first < n && blocks_.size() < most) {
-      Block block{first, first, std::vector<ColumnBlock>(n_columns()), {}};
+      Block block{first, first, {}, {}};
       for (Py_ssize_t tokens = 0; block.last < n && tokens < kTokens; ++block.last) {
-        if (block.last % kLooks == 0) length_ = 1 + tokens_of(block.last);
+        if (block.last % kLooks == 0) look(block.last, n);
         tokens += length_;
       }
       first = block.last;
@@ -135,6 +142,7 @@ class ColumnReading {
 
   // On any thread: nothing here but list_item and PlainReader touches Python.
   bool read_block(Block& block, PlainReader& reader) const {
+    block.columns.resize(n_columns());
     for (size_t c = 0; c < n_columns(); ++c) {
       PyObject* words = source_.words(c, block.first);
       for (Py_ssize_t i = block.first; i < block.last; ++i) {
@@ -154,6 +162,7 @@ class ColumnReading {
   static constexpr size_t kBlocks = 16;        // per thread between two turns
   static constexpr Py_ssize_t kTokens = 1024;  // of a block
   static constexpr Py_ssize_t kLooks = 16;     // sequences from one look to the next
+  static constexpr Py_ssize_t kAhead = 8 * kLooks;
   const Extractor& extractor_;
   const ColumnSource source_;
   const int n_threads_;

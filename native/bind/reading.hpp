@@ -12,7 +12,6 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -30,29 +29,9 @@ class Reading {
   struct alignas(kApart) Block {
     Py_ssize_t first = 0, last = 0, stopped = 0;  // sequences; those from `stopped` on are not read
     AttributeIds ids{};                           // those of unsettled names are above known_
-    std::vector<SharedNames::Note> notes{};
+    LargeVector<SharedNames::Note> notes{};
     size_t missing = 0;  // names for which the shared table has no room
     AttributeIds::Place at{};
-  };
-
-  // The blocks of the last window of a call that is over: memory for those of the next one. Any thread may
-  // take and give; whoever finds another one here goes on without.
-  class Spare {
-   public:
-    std::vector<Block> take() {
-      const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-      return lock ? std::exchange(blocks_, {}) : std::vector<Block>();
-    }
-    void give(std::vector<Block>&& blocks) {
-      size_t bytes = 0;
-      for (const Block& block : blocks) bytes += block.ids.bytes();
-      const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-      if (lock && bytes <= SpareMemory::kMost) blocks_ = std::move(blocks);
-    }
-
-   private:
-    std::mutex mutex_;
-    std::vector<Block> blocks_;
   };
 
   // hash_size > 0: ids are hashes, and the table stays empty.
@@ -62,9 +41,6 @@ class Reading {
         grow_(grow),
         n_threads_(text_layout.known ? std::max(n_threads, 1) : 1),
         alone_(table.size() == 0) {}
-
-  void use(Spare& spare) { unused_ = spare.take(); }
-  void give_back(Spare& spare) { spare.give(std::move(unused_)); }
 
   AttributeIds out;
 
@@ -235,11 +211,11 @@ class Reading {
   // this call did not add, they are looked for.
   void settle(std::vector<Block>& blocks, double share) {
     if (!numbers_names()) return;
-    std::vector<std::vector<std::string_view>>& names = new_names_;
+    std::vector<LargeVector<std::string_view>>& names = new_names_;
     names.resize(blocks.size());
     for_each_task(n_threads_, blocks.size(), [&](size_t b, int) {
       shared_->keep_first(blocks[b].notes);
-      std::vector<std::string_view> found = std::move(names[b]);  // not next to those of other threads
+      LargeVector<std::string_view> found = std::move(names[b]);  // not next to those of other threads
       found.clear();
       found.reserve(blocks[b].notes.size());
       for (const SharedNames::Note& note : blocks[b].notes)
@@ -327,7 +303,7 @@ class Reading {
   size_t expected_ = 0;                  // and how many more are likely to come
   std::vector<Scratch> readers_;         // [threads]
   std::vector<Block> unused_;            // whose memory the next blocks take
-  std::vector<std::vector<std::string_view>> new_names_;  // [blocks] of this window
+  std::vector<LargeVector<std::string_view>> new_names_;  // [blocks] of this window
   Turns turns_;
   Scratch scratch_;
   Collector collector_;

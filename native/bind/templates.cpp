@@ -194,9 +194,7 @@ nb::tuple encode_batch(Extractor& self, Batch& batch, const nb::callable& evalua
                        int n_threads) {
   ask_python(self, batch, evaluate, grow, n_threads);
   Incidences out = unlocked([&] { return grow ? self.grow(batch) : self.encode(batch, n_threads); });
-  if (grow) return give_all(std::move(batch.offsets), std::move(out.token_ptr), std::move(out.attributes));
-  return nb::make_tuple(give(std::move(batch.offsets)), lend(std::move(out.token_ptr), self.spare()),
-                        lend(std::move(out.attributes), self.spare()));
+  return give_all(std::move(batch.offsets), std::move(out.token_ptr), std::move(out.attributes));
 }
 
 nb::tuple encode(Extractor& self, const nb::list& columns, const std::vector<std::string>& names,

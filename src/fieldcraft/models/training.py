@@ -135,7 +135,7 @@ class Training:
             resumed = self._connect(rules, snapshot, digest, resume=resume)
         problem = self._problem(self.optimiser, design, prior, mask=mask, **options)
         index = design.index
-        del design, data
+        del design, data, labels
         release_memory()
         problem.prepare()
         self._announce(rules, encoder, index, size)

@@ -272,7 +272,7 @@ class StateSpace:
     def n_transitions(self) -> int:
         return len(self.sources) if "sources" in vars(self) else self.n_states**2
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Is every state a label of its own, with weights of its own, and everything allowed."""
         return "edge_class" not in vars(self) or (

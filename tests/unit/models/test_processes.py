@@ -86,6 +86,64 @@ def test_fit_fork_predict() -> None:
     assert done.stdout.strip() == "0 True", done.stderr
 
 
+FORKS = """
+import os, threading
+from fieldcraft import ChainCRF, LBFGS
+X = [[[f"w{(i * k) % 97}"] for k in range(20)] for i in range(2000)]
+y = [[f"L{int(item[0][1:]) % 4}" for item in items] for items in X]
+mine, others = (ChainCRF(optimiser=LBFGS(max_iterations=2), n_jobs=1).fit(X[:50], y[:50]) for _ in range(2))
+expected, over = mine.predict(X).tolist(), threading.Event()
+def keep_on():
+    while not over.is_set():
+        others.predict(X)
+thread = threading.Thread(target=keep_on)
+thread.start()
+codes = []
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if mine.predict(X).tolist() == expected else 3)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+over.set()
+thread.join()
+print(set(codes))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork is a Unix notion")
+@pytest.mark.alone
+def test_a_fork_while_another_thread_takes_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.strip() == "{0}", done.stderr
+
+
+MEMORY = """
+import numpy as np
+from fieldcraft import ChainCRF, LBFGS
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
+X = [[[f"w{(i * k) % 97}"] for k in range(40)] for i in range(5000)]
+y = [[f"L{int(item[0][1:]) % 60}" for item in items] for items in X]
+crf = ChainCRF(optimiser=LBFGS(max_iterations=2), n_jobs=2).fit(X[:100], y[:100])
+crf.predict_proba(X[:100])
+before = resident()
+for _ in range(3):
+    marginals = crf.predict_proba(X)
+    with_it = resident()
+    del marginals
+print(with_it - before > 90, resident() - before < 80)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads Linux's figures")
+def test_memory_of_a_batch_is_returned() -> None:
+    """All but what is kept for the next one."""
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "True True", done.stderr
+
+
 def test_joblib_workers_use_one_thread() -> None:
     joblib = pytest.importorskip("joblib")
     crf = model(LABELS["plain"])
