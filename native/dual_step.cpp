@@ -8,6 +8,7 @@
 namespace fieldcraft {
 namespace {
 
+constexpr int64_t kLine = 16;        // floats in a cache line
 constexpr double kLeastPart = 0.05;  // of K that is never taken for slack
 
 }  // namespace
@@ -101,11 +102,12 @@ double DualAscent::infer(int64_t i, double* scores, Lane& lane) const {
   std::fill_n(lane.entries.data(), layout_.n_entries(i), 0.0);
   lane.sums.entries = lane.entries.data();
   Chain chain = point_.live().chain(i, lane.oracle);
-  chain.fill = [&, score = chain.fill](double* node) {
+  chain.fill = [&, score = chain.fill, stored = state_.node.data() + layout_.first(i) * P](double* node) {
     score(node);
     for (int64_t t = 0; t < layout_.length(i); ++t) {
       std::copy_n(node + t * P, S, scores + t * P);
       std::fill(scores + t * P + S, scores + (t + 1) * P, 0.0);
+      for (int64_t y = 0; y < P; y += kLine) __builtin_prefetch(stored + t * P + y);  // compare() wants them
     }
   };
   double loss = lane.oracle.marginals(chain, 1.0, lane.marginals.data(), lane.sums);

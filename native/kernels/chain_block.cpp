@@ -8,6 +8,7 @@
 // (and edges whose spread is at most kWidestEdges) no value comes near the ends of the range of a double. The
 // rows of a chain do not change once they are computed; sums of a and v over all chains are one tall product.
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "kernels.hpp"
@@ -181,17 +182,19 @@ void exponentiate_all(double* x, int64_t n) {
   for (int64_t k = i; k < n; ++k) x[k] = rest[k - i];
 }
 
+// Sizes are compared as the bits of doubles, among which infinities and NaN are the largest.
 bool within_range(const double* x, int64_t n) {
-  const Unit4::V limit = Unit4::splat(kLargestScore);
-  typedef int64_t Mask __attribute__((vector_size(Unit4::kWidth * 8)));
-  Mask beyond = {};
+  typedef int64_t Bits __attribute__((vector_size(Unit4::kWidth * 8), may_alias));
+  const Bits size = ~(Bits{} + std::numeric_limits<int64_t>::min());
+  Bits largest = {};
   for (int64_t i = 0; i < n; i += Unit4::kWidth) {
-    const Unit4::V row = Unit4::load(x + i);
-    beyond |= ~((row < limit) & (row > -limit));  // true for NaN
+    const Bits bits = *reinterpret_cast<const Bits*>(x + i) & size;
+    largest = bits > largest ? bits : largest;
   }
-  int64_t any = 0;
-  for (int i = 0; i < Unit4::kWidth; ++i) any |= beyond[i];
-  return any == 0;
+  const double* sizes = reinterpret_cast<const double*>(&largest);
+  bool within = true;
+  for (int i = 0; i < Unit4::kWidth; ++i) within &= sizes[i] < kLargestScore;
+  return within;
 }
 
 // Sum of log s_t: reciprocals are multiplied up so that one logarithm serves many positions.

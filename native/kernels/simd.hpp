@@ -32,16 +32,23 @@ inline void store(double* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
 inline Vec loadu(const double* p) { return *reinterpret_cast<const VecU*>(p); }
 inline void storeu(double* p, Vec v) { *reinterpret_cast<VecU*>(p) = v; }
 inline Vec widened(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Half*>(p), Vec); }
-inline Vec splat(double x) { return Vec{} + x; }
+inline Vec splat(double x) { return x - Vec{}; }  // not +, which is an addition: -0 + 0 is 0
 inline Vec select(IVec mask, Vec a, Vec b) { return mask ? a : b; }
 inline Vec vmax(Vec a, Vec b) { return a > b ? a : b; }
 inline Vec vmin(Vec a, Vec b) { return a < b ? a : b; }
 
-inline double sum(Vec v) {
-  double total = v[0];
-  for (int i = 1; i < kWidth; ++i) total += v[i];
-  return total;
+// Halves are added to each other: as few steps that wait for one another as there can be.
+template <int Width, class V>
+inline double sum_of(V v) {
+  if constexpr (Width == 2) {
+    return v[0] + v[1];
+  } else {
+    typedef double Part __attribute__((vector_size(Width * 4), may_alias));
+    const Part* parts = reinterpret_cast<const Part*>(&v);
+    return sum_of<Width / 2>(parts[0] + parts[1]);
+  }
 }
+inline double sum(Vec v) { return sum_of<kWidth>(v); }
 inline double highest(Vec v) {
   double m = v[0];
   for (int i = 1; i < kWidth; ++i) m = v[i] > m ? v[i] : m;

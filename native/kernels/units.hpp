@@ -15,13 +15,8 @@ struct UnitOf {
   static constexpr int kWidth = Width, kPerUnit = Doubles / Width;
   static V load(const double* p) { return *reinterpret_cast<const V*>(p); }
   static void store(double* p, V v) { *reinterpret_cast<V*>(p) = v; }
-  static V splat(double x) { return V{} + x; }
-  static double sum(V v) {
-    const double* lanes = reinterpret_cast<const double*>(&v);
-    double total = lanes[0];
-    for (int i = 1; i < kWidth; ++i) total += lanes[i];
-    return total;
-  }
+  static V splat(double x) { return x - V{}; }  // not +, which is an addition: -0 + 0 is 0
+  static double sum(V v) { return sum_of<Width>(v); }
 };
 
 using Unit4 = UnitOf<(kWidth < 4 ? kWidth : 4), 4>;
