@@ -11,6 +11,7 @@
 
 #include "array.hpp"
 #include "interning.hpp"
+#include "prefetch.hpp"
 
 namespace fieldcraft {
 
@@ -58,7 +59,7 @@ class PairTable {
   // A table over arrays as keys() and slots() give them; every id in them is checked.
   static PairTable over(Array<uint64_t> keys, Array<Slot> slots);
 
-  void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[place(key)]); }
+  FIELDCRAFT_FETCHES void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[place(key)]); }
 
   int32_t find(uint64_t key) const {
     for (size_t i = place(key); slots_[i].id >= 0; i = (i + 1) & (slots_.size() - 1))

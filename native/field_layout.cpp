@@ -8,6 +8,7 @@
 #include "apart.hpp"
 #include "feature_groups.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 
 namespace fieldcraft {
 namespace {
@@ -50,11 +51,11 @@ struct FieldLayout::Groups {
   bool is_group(size_t a) const { return same.first[a] == static_cast<int32_t>(a); }
   int64_t frequency(size_t a) const { return tokens_before[a + 1] - tokens_before[a]; }
   // What place() reads of a group, first where that is.
-  void prefetch_places(uint32_t group) const {
+  FIELDCRAFT_FETCHES void prefetch_places(uint32_t group) const {
     __builtin_prefetch(&features.ptr[group]);
     __builtin_prefetch(&same.next[group]);
   }
-  void prefetch_features(uint32_t group, const FeatureColumns& f) const {
+  FIELDCRAFT_FETCHES void prefetch_features(uint32_t group, const FeatureColumns& f) const {
     const size_t at = static_cast<size_t>(features.ptr[group]);
     if (at >= features.ids.size()) return;
     __builtin_prefetch(&features.ids[at]);

@@ -18,6 +18,7 @@
 #include "aligned_buffer.hpp"
 #include "attribute_tokens.hpp"
 #include "kernels.hpp"
+#include "prefetch.hpp"
 #include "raw_vector.hpp"
 #include "scoring_layout.hpp"
 
@@ -74,7 +75,7 @@ class FieldLayout {
     return place.few < Place::kMany ? place.few : at_[place.column + 1] - at_[place.column];
   }
   const Place& place(int32_t attribute) const { return places_[attribute]; }
-  void prefetch(int32_t attribute) const { __builtin_prefetch(&places_[attribute]); }
+  FIELDCRAFT_FETCHES void prefetch(int32_t attribute) const { __builtin_prefetch(&places_[attribute]); }
   void forget() { RawVector<Place>().swap(places_), RawVector<uint16_t>().swap(labels_); }
 
   // Pieces of columns, for threads: their weights are put into the field, and their sums added up.

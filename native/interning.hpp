@@ -22,6 +22,7 @@
 
 #include "array.hpp"
 #include "hashing.hpp"
+#include "prefetch.hpp"
 #include "short_name.hpp"
 #include "upcoming.hpp"
 
@@ -39,7 +40,7 @@ class Interner {
     return {arena_.data() + starts_[id], static_cast<size_t>(starts_[id + 1] - starts_[id])};
   }
 
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+  FIELDCRAFT_FETCHES void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
 
   // Looks n <= kBatch keys up at once. Each step prefetches the memory that the next one needs: slot, where
   // the key begins, its bytes; by the time the next loop comes round it has arrived.

@@ -10,6 +10,7 @@
 
 #include "interning.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 #include "short_name.hpp"
 
 namespace fieldcraft {

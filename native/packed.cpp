@@ -8,7 +8,7 @@
 namespace fieldcraft {
 namespace {
 
-constexpr int64_t kAhead = 24, kSoon = 8;  // attributes between a prefetch and its use
+constexpr int64_t kAhead = 24;  // attributes between a prefetch and its use
 
 void refuse(const char* what) {
   throw std::invalid_argument(std::string("the features do not fit: ") + what);
@@ -168,7 +168,6 @@ TokenBlock PackedFeatures::encode(const EncodedTokens& tokens, int64_t from, int
   for (int64_t t = from; t < to; ++t) {
     for (int64_t i = tokens.token_ptr[t]; i < tokens.token_ptr[t + 1]; ++i) {
       if (i + kAhead < last) prefetch(static_cast<size_t>(tokens.attributes[i + kAhead]));
-      if (i + kSoon < last) prefetch_labels(static_cast<size_t>(tokens.attributes[i + kSoon]));
       const size_t a = static_cast<size_t>(tokens.attributes[i]);
       const uint32_t place = first[a], count = n[a];
       if (count > limit) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "array.hpp"
+#include "prefetch.hpp"
 #include "scoring_layout.hpp"
 
 namespace fieldcraft {
@@ -26,7 +27,7 @@ struct Labels {
   Array<uint16_t> words;
   size_t size() const { return bytes.empty() ? words.size() : bytes.size(); }
   uint32_t operator[](size_t i) const { return bytes.empty() ? words[i] : bytes[i]; }
-  void prefetch(size_t i) const {
+  FIELDCRAFT_FETCHES void prefetch(size_t i) const {
     if (bytes.empty())
       __builtin_prefetch(words.data() + i);
     else
@@ -60,13 +61,10 @@ class PackedFeatures final : public ScoringLayout {
   TokenBlock encode(const EncodedTokens& tokens, int64_t from, int64_t to, OwnedRows& memory) const;
 
  private:
-  // What encode() needs of an attribute, in two steps.
-  void prefetch(size_t a) const {
+  // What encode() needs of an attribute.
+  FIELDCRAFT_FETCHES void prefetch(size_t a) const {
     __builtin_prefetch(&first[a]);
     n.prefetch(a);
-  }
-  void prefetch_labels(size_t a) const {
-    if (!has_row(a)) label.prefetch(first[a]);
   }
   // Calls visit(attribute, begin of its node features, begin of its edge features, end of both).
   template <class Visit>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parallel.hpp"
+#include "prefetch.hpp"
 
 namespace fieldcraft {
 

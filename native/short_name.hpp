@@ -45,13 +45,4 @@ struct ShortName {
   }
 };
 
-// Fetches memory that this thread is about to change.
-inline void prefetch_to_write(const void* at) {
-#if defined(__x86_64__)
-  __asm__ volatile("prefetchw %0" ::"m"(*static_cast<const char*>(at)));  // other processors skip it
-#else
-  __builtin_prefetch(at, 1);
-#endif
-}
-
 }  // namespace fieldcraft

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "prefetch.hpp"
+
 namespace fieldcraft {
 
 class Upcoming {
@@ -19,10 +21,10 @@ class Upcoming {
   Upcoming& operator=(const Upcoming&) { return *this; }
   virtual ~Upcoming() = default;
   virtual void choose() {}
-  void fetch(size_t step) const { fetch(at_[step]); }
+  FIELDCRAFT_FETCHES void fetch(size_t step) const { fetch(at_[step]); }
 
  protected:
-  static void fetch(const char* memory) {
+  FIELDCRAFT_FETCHES static void fetch(const char* memory) {
     __builtin_prefetch(memory);
     __builtin_prefetch(memory + 64);  // the text of a string begins near the end of its first line
   }

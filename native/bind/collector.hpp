@@ -18,6 +18,7 @@
 #include "bind/arrays.hpp"
 #include "bind/lists.hpp"
 #include "bind/names.hpp"
+#include "prefetch.hpp"
 
 namespace fieldcraft::bind {
 
@@ -91,7 +92,7 @@ class Collector : public Names {
          (PyFloat_Check(object) || PyLong_Check(object) ? "; numbers need a name: {'size': 3.5}" : ""));
   }
 
-  static void prefetch_items(PyObject* object) {
+  FIELDCRAFT_FETCHES static void prefetch_items(PyObject* object) {
     if (!PyList_Check(object)) return;
     const Py_ssize_t n = list_size(object);
     for (Py_ssize_t i = 0; i < n; ++i) {

@@ -15,6 +15,7 @@
 #include "bind/turns.hpp"
 #include "extraction.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 
 namespace fieldcraft::bind {
 
@@ -51,7 +52,7 @@ class ColumnSource {
   }
 
   // Words of sequence i are asked for soon.
-  void fetch(Py_ssize_t i) const {
+  FIELDCRAFT_FETCHES void fetch(Py_ssize_t i) const {
     __builtin_prefetch(list_item(names_ == nullptr ? column(0) : lists_.ptr(), i));
   }
 

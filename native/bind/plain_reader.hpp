@@ -14,6 +14,7 @@
 #include "bind/plain_text.hpp"
 #include "bind/strings_ahead.hpp"
 #include "canary.hpp"
+#include "prefetch.hpp"
 
 namespace fieldcraft::bind {
 
@@ -49,7 +50,7 @@ class alignas(kApart) PlainReader : public Names {
     return true;
   }
 
-  static void prefetch_items(PyObject* object) {
+  FIELDCRAFT_FETCHES static void prefetch_items(PyObject* object) {
     if (!is_exact(object, PyList_Type)) return;
     const Py_ssize_t n = list_size(object);
     for (Py_ssize_t i = 0; i < n; ++i) {

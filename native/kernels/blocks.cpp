@@ -14,6 +14,7 @@
 
 #include "kernels.hpp"
 #include "kernels/units.hpp"
+#include "prefetch.hpp"
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 namespace {
@@ -22,7 +23,7 @@ constexpr int kRegisters = kWidth == 8 ? 12 : 6;  // vectors of a row kept in re
 constexpr int kLine = 8;                          // doubles in a cache line
 
 template <int Doubles>
-inline void prefetch_row(const double* row) {
+FIELDCRAFT_FETCHES inline void prefetch_row(const double* row) {
   for (int i = 0; i < Doubles; i += kLine) __builtin_prefetch(row + i);
 }
 

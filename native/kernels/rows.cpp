@@ -11,6 +11,7 @@
 
 #include "kernels.hpp"
 #include "kernels/units.hpp"
+#include "prefetch.hpp"
 
 namespace fieldcraft::FIELDCRAFT_LEVEL {
 namespace {
@@ -19,7 +20,7 @@ constexpr int kAhead = 48;                        // entries between a prefetch 
 constexpr int kLine = 8;                          // doubles in a cache line
 constexpr int kRegisters = kWidth == 8 ? 12 : 6;  // vectors of a row kept in registers
 
-inline void prefetch_row(const double* row, int P) {
+FIELDCRAFT_FETCHES inline void prefetch_row(const double* row, int P) {
   for (int i = 0; i < P; i += kLine) __builtin_prefetch(row + i);
 }
 
