@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "large_memory.hpp"
 #include "parallel.hpp"
 #include "training_sweep.hpp"
 #include "vectormath.hpp"
@@ -156,6 +157,7 @@ double ChainProblem::sweep(Mode mode, const double* weights, Less less, double* 
   std::vector<double> pairs(static_cast<size_t>(S) * S);
   field.expand_pairs(weights, pairs.data());
   sweep.set_pairs(pairs, S, P);
+  const bool first = !sweep.touched;
   sweep.touch_sums(n_threads_);
   sweep.relay.restart();
   sweep.lanes.resize(std::max<size_t>(sweep.lanes.size(), n_threads_));
@@ -182,6 +184,7 @@ double ChainProblem::sweep(Mode mode, const double* weights, Less less, double* 
       blocks_->merge(task - 1, sweep.sums.data());
   });
   field.collect_pairs([&](int x, int y) { return pairs[static_cast<size_t>(x) * S + y]; }, gradient);
+  if (first) release_free_memory();  // what is free of the pages that this evaluation was the first to touch
   return finish(weights, less, gradient, penalty);
 }
 
