@@ -161,7 +161,7 @@ def test_it_ends_where_l_bfgs_does(name: str) -> None:
 @pytest.mark.parametrize("variance", [5.0, 500.0])
 def test_a_weak_penalty_needs_no_other_method(variance: float) -> None:
     given = likelihood("valued")._replace(prior=Gaussian(variance=variance))
-    expected, run = exact(given), begun(given, replace(PATIENT, patience=40, gap=1e-5))
+    expected, run = exact(given), begun(given, replace(PATIENT, patience=80, gap=1e-5))
     outcome = Loop(run, Control()).go()
     assert (outcome.reason, run.later) == ("duality gap small enough", None)
     least = expected.objective
