@@ -89,7 +89,7 @@ def test_fit_fork_predict() -> None:
 FORKS = """
 import os, threading
 from fieldcraft import ChainCRF, LBFGS
-X = [[[f"w{(i * k) % 97}"] for k in range(20)] for i in range(2000)]
+X = [[[f"w{(i * k) % 97}"] for k in range(20)] for i in range(400)]
 y = [[f"L{int(item[0][1:]) % 4}" for item in items] for items in X]
 mine, others = (ChainCRF(optimiser=LBFGS(max_iterations=2), n_jobs=1).fit(X[:50], y[:50]) for _ in range(2))
 expected, over = mine.predict(X).tolist(), threading.Event()
@@ -120,10 +120,10 @@ def test_a_fork_while_another_thread_takes_memory() -> None:
 
 
 MEMORY = """
-import numpy as np
+import os
 from fieldcraft import ChainCRF, LBFGS
 def resident():
-    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
 X = [[[f"w{(i * k) % 97}"] for k in range(40)] for i in range(5000)]
 y = [[f"L{int(item[0][1:]) % 60}" for item in items] for items in X]
 crf = ChainCRF(optimiser=LBFGS(max_iterations=2), n_jobs=2).fit(X[:100], y[:100])
