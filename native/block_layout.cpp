@@ -13,16 +13,16 @@
 namespace fieldcraft {
 namespace {
 
-// Each group of blocks has about as many tokens, and blocks of three sizes, the large ones first, so that
-// threads end together: these parts of the group. If there were 16 blocks of each size, they would be as
-// large as wanted; but none is larger than suits a cache, or smaller than is worth a task. The first ones are
-// a little smaller, so that threads which begin together do not come to add up at the same time.
-constexpr double kParts[] = {0.62, 0.28, 0.10};
-constexpr int64_t kBlocksPerPart = 16;
+// Each group of blocks has about as many tokens. Its blocks become smaller towards its end, so that threads
+// end together: each takes this part of what all groups would have left if they were as far, half of the
+// share of one of 16 threads. But none is larger than suits a cache, or smaller than is worth a task. The
+// first ones are a little smaller, so that threads which begin together do not come to add up at the same
+// time.
+constexpr int64_t kShares = 32, kFewestBlocks = 16;
 // Threads that add up in one group wait for one another: the less, the more labels there are, since a chain
 // takes their square; and the wider are the copies that each group has.
 // Beside a corpus of millions of tokens more copies are no matter.
-constexpr int64_t kFewestGroups = 2, kMostGroups = 16, kGroupLabels = 190, kManyTokens = 1 << 20;
+constexpr int64_t kFewestGroups = 2, kMostGroups = 16, kGroupLabels = 192, kManyTokens = 1 << 20;
 constexpr int64_t kBlockBytes = 1 << 20, kLeastTokens = 512, kMostTokens = 32768;
 constexpr int64_t kPairBytes = 64 << 20;  // of all blocks' sums of label pairs
 
@@ -86,27 +86,21 @@ std::vector<uint32_t> BlockLayout::group_sizes() const {
 void BlockLayout::cut() {
   const int64_t S = field_.S(), P = field_.P(), total = n_tokens();
   const int64_t most = std::clamp<int64_t>(kBlockBytes / (8 * P), kLeastTokens, kMostTokens);
-  const int64_t fewest = total / std::max<int64_t>(kBlocksPerPart, kPairBytes / (8 * S * P)) + 1;
+  const int64_t fewest = total / std::max<int64_t>(kFewestBlocks, kPairBytes / (8 * S * P)) + 1;
   const EdgeEntries& edges = field_.edges();
   const bool many = total >= kManyTokens;
   const int64_t wanted_groups = std::clamp((many ? 3 : 1) * kGroupLabels / P, kFewestGroups, kMostGroups);
   const int64_t n_groups = std::clamp<int64_t>(total / (4 * kLeastTokens), 1, wanted_groups);
-  const auto size_at = [&](double done,
-                           uint32_t rank) {  // of the block that begins with this part of a group
-    int part = 0;
-    for (double end = kParts[0]; part < 2 && done >= end; end += kParts[part]) ++part;
-    const int64_t wanted = static_cast<int64_t>(kParts[part] * static_cast<double>(total)) / kBlocksPerPart;
-    const int64_t size = std::min({wanted + 1, most >> part, total / ((4 << part) * n_groups) + 1}) *
-                         std::min(8 + rank, 10u) / 10;
+  const auto size_of = [&](int64_t left, uint32_t rank) {  // of the next block of a group
+    const int64_t size = std::min(most, left * n_groups / kShares) * std::min(8 + rank, 10u) / 10;
     return std::max({size, std::min(kLeastTokens, total), fewest});
   };
   int64_t i = 0;
   group_begin_.push_back(0);
   for (int64_t g = 0; g < n_groups; ++g) {
-    const int64_t begin = total * g / n_groups, end = total * (g + 1) / n_groups;
+    const int64_t end = total * (g + 1) / n_groups;
     for (uint32_t rank = 0; i < n_sequences() && (first(i) < end || g + 1 == n_groups); ++rank) {
-      const double done = static_cast<double>(first(i) - begin) / static_cast<double>(end - begin);
-      const int64_t size = size_at(done, rank);
+      const int64_t size = size_of(end - first(i), rank);
       Block block;
       block.group = static_cast<uint32_t>(g);
       int64_t tokens = 0;
