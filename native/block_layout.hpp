@@ -62,6 +62,7 @@ class BlockLayout {
   BlockLayout(const BlockLayout&) = delete;  // blocks refer to the field's edges
 
   const FieldLayout& field() const { return field_; }
+  bool share(const Alike& alike, int n_threads) { return field_.share(alike, n_threads); }
   int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   int64_t n_tokens() const { return offsets_.back(); }
   int64_t first(int64_t i) const { return offsets_[i]; }

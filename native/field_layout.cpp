@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apart.hpp"
+#include "canary.hpp"
 #include "feature_groups.hpp"
 #include "parallel.hpp"
 #include "prefetch.hpp"
@@ -346,10 +347,16 @@ void FieldLayout::expand(size_t p, const double* weights, double* field) const {
   std::fill(field + begin, field + end, 0.0);
   const int64_t last = std::min(pieces_[p + 1].feature, static_cast<int64_t>(from_piece_.size()));
   double* const to = field + begin;
-  for (int64_t k = pieces_[p].feature; k < last; ++k) {
-    if (k + kAhead < last) __builtin_prefetch(weights + feature_[k + kAhead]);
-    to[from_piece_[k]] += weights[feature_[k]];
-  }
+  const auto each = [&](const auto& weight_of) {
+    for (int64_t k = pieces_[p].feature; k < last; ++k) {
+      if (k + kAhead < last) __builtin_prefetch(weights + feature_[k + kAhead]);
+      to[from_piece_[k]] += weight_of(k);
+    }
+  };
+  if (shared_)
+    each([&](int64_t k) { return CANARY(SHARED, members_by_place_[k] * weights[feature_[k]]); });
+  else
+    each([&](int64_t k) { return weights[feature_[k]]; });
 }
 
 void FieldLayout::collect(size_t begin, size_t end, const double* sums, const double* less,
@@ -368,7 +375,8 @@ void FieldLayout::expand_pairs(const double* weights, double* scores) const {
 
 size_t FieldLayout::bytes() const {
   return 4 * (at_.size() + places_.size() * 3 + feature_.size() + slot_of_.size() + pair_feature_.size()) +
-         2 * (labels_.size() + from_piece_.size());
+         2 * (labels_.size() + from_piece_.size()) + members_by_place_.size() +
+         (shared_ ? shared_->bytes() : 0);
 }
 
 }  // namespace fieldcraft

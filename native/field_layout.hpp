@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "aligned_buffer.hpp"
@@ -21,6 +22,7 @@
 #include "prefetch.hpp"
 #include "raw_vector.hpp"
 #include "scoring_layout.hpp"
+#include "shared_weights.hpp"
 
 namespace fieldcraft {
 
@@ -95,6 +97,12 @@ class FieldLayout {
   // gradient[f] = sums - less[f - begin] for some features, in their own order; without `less`, the sums.
   void collect(size_t begin, size_t end, const double* sums, const double* less, double* gradient) const;
 
+  // Features that have the same place in the field and are alike become one variable (shared_weights.hpp):
+  // from here on there are so many features fewer, and "weights" are variables. False where that would be
+  // few.
+  bool share(const Alike& alike, int n_threads);
+  const SharedWeights* shared() const { return shared_ ? &*shared_ : nullptr; }
+
   size_t bytes() const;
 
  private:
@@ -118,6 +126,8 @@ class FieldLayout {
              Scratch& scratch);
   void place_edges(const FeatureColumns& f, const EncodedTokens& tokens, int n_threads);
   void cut_pieces(int n_threads);
+  RawVector<uint32_t> first_of_places(const Alike& alike, int n_threads) const;
+  void take_variables(const RawVector<uint32_t>& first, const SharedWeights& shared, int n_threads);
 
   int S_, P_, unit_;
   int64_t n_features_;
@@ -133,6 +143,8 @@ class FieldLayout {
   RawVector<uint16_t> from_piece_;         // its slot less the first one of the piece; of nodes alone
   RawVector<uint32_t> slot_of_;      // [F] the same by feature; kNone for pairs, and where no token has it
   RawVector<int64_t> features_end_;  // [columns + 1] while it is built
+  std::optional<SharedWeights> shared_;
+  RawVector<uint8_t> members_by_place_;  // of variables, in the order of feature_
   std::vector<Piece> pieces_;
   std::vector<uint32_t> pair_feature_;  // [S * S]
   std::vector<uint32_t> absent_;        // features that no token has

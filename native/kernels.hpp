@@ -207,15 +207,17 @@ FIELDCRAFT_EACH_LEVEL(Comparison compare_marginals(const double* p, const float*
                                                    size_t n, double* step))
 FIELDCRAFT_EACH_LEVEL(void move_marginals(double s, double c, size_t n, float* q, double* step))
 
-FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, size_t n))
+// Where `members` is not null, element i counts members[i] times in sums.
+FIELDCRAFT_EACH_LEVEL(double dot(const double* x, const double* y, const uint8_t* members, size_t n))
 // Inner products of a gradient g and a pair s, y with four columns: out [4, 3].
 constexpr int kColumnsAtOnce = 4;
 FIELDCRAFT_EACH_LEVEL(void pair_products(const double* g, const float* s, const float* y,
-                                         const float* const* columns, size_t n, double* out))
+                                         const float* const* columns, const uint8_t* members, size_t n,
+                                         double* out))
 FIELDCRAFT_EACH_LEVEL(void combine(const double* g, const float* const* xs, const double* c, int m, size_t n,
                                    double* out))
 // gradient += precision (w - mean); returns the sum of precision (w - mean)^2.
-FIELDCRAFT_EACH_LEVEL(double pull(const double* w, PerWeight mean, PerWeight precision, size_t n,
-                                  double* gradient))
+FIELDCRAFT_EACH_LEVEL(double pull(const double* w, PerWeight mean, PerWeight precision,
+                                  const uint8_t* members, size_t n, double* gradient))
 
 }  // namespace fieldcraft

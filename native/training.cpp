@@ -78,6 +78,7 @@ size_t ChainProblem::matrix_bytes(int64_t S) {
 }
 
 void ChainProblem::use(Objective objective, const int32_t* gold) {
+  refuse_shared();
   objective_ = std::move(objective);
   gold_.assign(gold, gold + n_tokens());
   fused_ = false, counted_ = true, counts_ = nullptr;
@@ -122,7 +123,8 @@ void ChainProblem::sum_pairs(double* totals) const {
 // pairs; adds the penalty. Returns <weights, less>.
 double ChainProblem::finish(const double* weights, Less from, double* gradient, Quadratic* penalty) {
   constexpr size_t kPiece = 4096;
-  const size_t n = static_cast<size_t>(n_features()), n_pieces = (n + kPiece - 1) / kPiece;
+  const size_t n = static_cast<size_t>(blocks_->field().n_features()), n_pieces = (n + kPiece - 1) / kPiece;
+  const SharedWeights* const shared = shared_or_null();
   std::vector<double> gold(n_pieces), quadratic(n_pieces);
   for_each_task(n_threads_, n_pieces, [&](size_t piece, int) {
     const size_t first = piece * kPiece, length = std::min(kPiece, n - first);
@@ -132,10 +134,11 @@ double ChainProblem::finish(const double* weights, Less from, double* gradient, 
                                : from.numbers != nullptr ? from.numbers + first
                                                          : nullptr;
     blocks_->field().collect(first, first + length, sweep_->sums.data(), less, gradient);
-    if (less != nullptr) gold[piece] = dot(weights + first, less, length, 1);
+    const uint8_t* const members = shared != nullptr ? shared->members.data() + first : nullptr;
+    if (less != nullptr) gold[piece] = dot(weights + first, less, length, 1, members);
     if (penalty != nullptr)
       quadratic[piece] = gaussian(weights + first, penalty->mean.from(first), penalty->precision.from(first),
-                                  length, 1, gradient + first);
+                                  length, 1, gradient + first, members);
   });
   CompensatedSum total, penalties;
   for (size_t piece = 0; piece < n_pieces; ++piece) total.add(gold[piece]), penalties.add(quadratic[piece]);
@@ -190,7 +193,20 @@ double ChainProblem::sweep(Mode mode, const double* weights, Less less, double* 
 
 double ChainProblem::evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch,
                               Quadratic* penalty) {
+  if (shared_or_null() != nullptr) {
+    const double value = evaluate_each(weights, gradient, per_sequence, watch);
+    if (penalty != nullptr)
+      penalty->value =
+          gaussian(weights, penalty->mean, penalty->precision, n_features(), n_threads_, gradient);
+    return value;
+  }
   prepare();
+  return evaluate_field(weights, gradient, per_sequence, watch, penalty);
+}
+
+// Weights, and their gradient, as those that the field has.
+double ChainProblem::evaluate_field(const double* weights, double* gradient, double* per_sequence,
+                                    Watch& watch, Quadratic* penalty) {
   if (per_sequence == nullptr) sweep_->values.resize(n_sequences());
   double* const values = per_sequence == nullptr ? sweep_->values.data() : per_sequence;
   const Less less = !fused_ ? Less{} : counts_ != nullptr ? Less{nullptr, counts_} : Less{empirical_.data()};

@@ -61,6 +61,7 @@ class ChainProblem {
 
   // Back to the likelihood, with counts [n_features] instead of those of the gold labelling.
   void expect(const double* counts) {
+    refuse_shared();
     fused_ = counted_ = true;
     counts_ = nullptr;
     empirical_.assign(counts, counts + n_features());
@@ -72,6 +73,14 @@ class ChainProblem {
   double evaluate(const double* weights, double* gradient, double* per_sequence, Watch& watch,
                   Quadratic* penalty = nullptr);
 
+  // Weights that act as one and start alike share a variable from here on (shared_weights.hpp). Returns how
+  // many variables there are, 0 where too few weights would go and all stays as it was. It is for the loss
+  // that the problem has now, and not for problems that are made `by_sequence`.
+  size_t share(const double* start);
+  // As evaluate(), with variables and their gradient.
+  double evaluate_shared(const double* variables, double* gradient, Watch& watch, Quadratic* penalty);
+  const SharedWeights& shared() const;  // throws unless they are
+
   // The same without the gradient, for problems that are made `by_sequence`.
   double value(const double* weights, Watch& watch);
 
@@ -82,7 +91,7 @@ class ChainProblem {
   int64_t n_tokens() const { return offsets_.back(); }
   int64_t n_sequences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   const std::vector<double>& empirical() {
-    prepare();
+    refuse_shared(), prepare();
     if (counts_ != nullptr) empirical_.assign(counts_, counts_ + n_features()), counts_ = nullptr;
     return empirical_;
   }
@@ -110,6 +119,11 @@ class ChainProblem {
     const int32_t* counts = nullptr;
   };
 
+  void refuse_shared() const;
+  const SharedWeights* shared_or_null() const { return blocks_ ? blocks_->field().shared() : nullptr; }
+  double evaluate_each(const double* weights, double* gradient, double* per_sequence, Watch& watch);
+  double evaluate_field(const double* weights, double* gradient, double* per_sequence, Watch& watch,
+                        Quadratic* penalty);
   void make_blocks(AttributeTokens* columns);
   void number_labels();
   double total(const double* values, double gold) const;
@@ -137,6 +151,7 @@ class ChainProblem {
   std::optional<TrainingLayout> by_sequence_;
   std::vector<double> sequence_weights_;  // empty: all 1
   std::vector<double> empirical_;
+  RawVector<int32_t> shared_counts_;           // [variables], where counts_ points to
   const int32_t* counts_ = nullptr;            // the same as whole numbers, instead
   Objective objective_, numbered_;             // as given; with the labels of the field
   std::vector<int32_t> gold_, numbered_gold_;  // of use()

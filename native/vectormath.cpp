@@ -32,11 +32,16 @@ double ordered_sum(size_t n, int n_threads, const Part& part) {
   return total.total();
 }
 
+const uint8_t* from(const uint8_t* members, size_t first) {
+  return members == nullptr ? nullptr : members + first;
+}
+
 }  // namespace
 
-double dot(const double* x, const double* y, size_t n, int n_threads) {
-  return ordered_sum(n, n_threads,
-                     [&](size_t i, size_t length) { return FIELDCRAFT_DISPATCH(dot, x + i, y + i, length); });
+double dot(const double* x, const double* y, size_t n, int n_threads, const uint8_t* members) {
+  return ordered_sum(n, n_threads, [&](size_t i, size_t length) {
+    return FIELDCRAFT_DISPATCH(dot, x + i, y + i, from(members, i), length);
+  });
 }
 
 void advance(const double* x, double step, const double* d, size_t n, int n_threads, double* out) {
@@ -52,7 +57,8 @@ void difference(const double* x, const double* old, size_t n, int n_threads, flo
 }
 
 std::vector<double> pair_products(const double* g, const float* s, const float* y,
-                                  const std::vector<const float*>& columns, size_t n, int n_threads) {
+                                  const std::vector<const float*>& columns, size_t n, int n_threads,
+                                  const uint8_t* members) {
   const size_t m = columns.size(), groups = (m + kColumnsAtOnce - 1) / kColumnsAtOnce;
   const size_t size = groups * 3 * kColumnsAtOnce;
   std::vector<double> parts((n + kPiece - 1) / kPiece * size), total(3 * m, 0.0);
@@ -62,7 +68,8 @@ std::vector<double> pair_products(const double* g, const float* s, const float* 
       for (size_t j = 0; j < kColumnsAtOnce; ++j)  // the last group is filled up with the last column
         at[j] = columns[std::min(group * kColumnsAtOnce + j, m - 1)] + first;
       double* const out = &parts[piece * size + group * 3 * kColumnsAtOnce];
-      FIELDCRAFT_DISPATCH(pair_products, g + first, s + first, y + first, at, length, out);
+      FIELDCRAFT_DISPATCH(pair_products, g + first, s + first, y + first, at, from(members, first), length,
+                          out);
     }
   });
   for (size_t begin = 0; begin < parts.size(); begin += size)
@@ -72,37 +79,35 @@ std::vector<double> pair_products(const double* g, const float* s, const float* 
 }
 
 double combine(const double* g, const std::vector<const float*>& xs, const std::vector<double>& c, size_t n,
-               int n_threads, double* out, const double* start, double* trial) {
+               int n_threads, double* out, const double* start, double* trial, const uint8_t* members) {
   return ordered_sum(n, n_threads, [&](size_t first, size_t length) {
     std::vector<const float*> at(xs);
     for (auto& x : at) x += first;
     const int m = static_cast<int>(at.size());
     FIELDCRAFT_DISPATCH(combine, g + first, at.data(), c.data(), m, length, out + first);
     out[first] = CANARY(DIRECTION, out[first]);
-    const double slope = FIELDCRAFT_DISPATCH(dot, g + first, out + first, length);
+    const double slope = FIELDCRAFT_DISPATCH(dot, g + first, out + first, from(members, first), length);
     if (trial != nullptr)
       for (size_t i = first; i < first + length; ++i) trial[i] = start[i] + out[i];
     return slope;
   });
 }
 
-double change_along(const double* g, const double* x, const double* old, size_t n, int n_threads) {
+double change_along(const double* g, const double* x, const double* old, size_t n, int n_threads,
+                    const uint8_t* members) {
   return ordered_sum(n, n_threads, [&](size_t first, size_t length) {
-    constexpr size_t kSums = 8;  // side by side, so that additions do not wait for one another
-    double sums[kSums] = {}, total = 0;
-    size_t i = first;
-    for (; i + kSums <= first + length; i += kSums)
-      for (size_t k = 0; k < kSums; ++k) sums[k] += g[i + k] * (x[i + k] - old[i + k]);
-    for (; i < first + length; ++i) total += g[i] * (x[i] - old[i]);
-    for (const double sum : sums) total += sum;
-    return total;
+    double change[kPiece];
+    for (size_t i = 0; i < length; ++i) change[i] = x[first + i] - old[first + i];
+    return FIELDCRAFT_DISPATCH(dot, g + first, change, from(members, first), length);
   });
 }
 
 double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads,
-                double* gradient) {
+                double* gradient, const uint8_t* members) {
   return ordered_sum(n, n_threads, [&](size_t i, size_t length) {
-    return FIELDCRAFT_DISPATCH(pull, w + i, mean.from(i), precision.from(i), length, gradient + i) / 2;
+    return FIELDCRAFT_DISPATCH(pull, w + i, mean.from(i), precision.from(i), from(members, i), length,
+                               gradient + i) /
+           2;
   });
 }
 

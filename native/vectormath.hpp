@@ -26,29 +26,35 @@ class CompensatedSum {
   double sum_ = 0, lost_ = 0;
 };
 
-double dot(const double* x, const double* y, size_t n, int n_threads);
+// Where `members` is not null, element i stands for members[i] weights (shared_weights.hpp), and counts so
+// often in sums of products.
+
+double dot(const double* x, const double* y, size_t n, int n_threads, const uint8_t* members = nullptr);
 
 // out = x + step * d
 void advance(const double* x, double step, const double* d, size_t n, int n_threads, double* out);
 
 // <g, x - old>
-double change_along(const double* g, const double* x, const double* old, size_t n, int n_threads);
+double change_along(const double* g, const double* x, const double* old, size_t n, int n_threads,
+                    const uint8_t* members = nullptr);
 
 // out = x - old
 void difference(const double* x, const double* old, size_t n, int n_threads, float* out);
 
 // products [3, columns] of g, s and y with the columns: every vector is read from memory once.
 std::vector<double> pair_products(const double* g, const float* s, const float* y,
-                                  const std::vector<const float*>& columns, size_t n, int n_threads);
+                                  const std::vector<const float*>& columns, size_t n, int n_threads,
+                                  const uint8_t* members = nullptr);
 
 // out = c[0] g + sum of c[1 + j] xs[j], and trial = start + out, if that is not null; returns <g, out>. The
 // trial may take the place of out.
 double combine(const double* g, const std::vector<const float*>& xs, const std::vector<double>& c, size_t n,
-               int n_threads, double* out, const double* start, double* trial);
+               int n_threads, double* out, const double* start, double* trial,
+               const uint8_t* members = nullptr);
 
 // gradient += precision (w - mean); returns sum of precision (w - mean)^2 / 2.
 double gaussian(const double* w, PerWeight mean, PerWeight precision, size_t n, int n_threads,
-                double* gradient);
+                double* gradient, const uint8_t* members = nullptr);
 
 // Sum of above max(w, 0) + below max(-w, 0).
 double l1_norm(const double* w, PerWeight above, PerWeight below, size_t n, int n_threads);

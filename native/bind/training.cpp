@@ -111,6 +111,43 @@ std::pair<double, double> py_evaluate_penalised(BoundProblem& bound, In1<double>
   return {loss, penalty.value};
 }
 
+// The variables of weights that act as one [variables], if some share one.
+nb::object py_share(BoundProblem& bound, In1<double> start) {
+  require(start.shape(0) == static_cast<size_t>(bound.problem.n_features()),
+          "one start per weight is needed");
+  std::vector<double> variables(unlocked([&] { return bound.problem.share(start.data()); }));
+  if (variables.empty()) return nb::none();
+  bound.problem.shared().variables_of(start.data(), variables.data());
+  return give(std::move(variables));
+}
+
+// How many weights each variable stands for.
+nb::object py_members(BoundProblem& bound) {
+  const RawVector<uint8_t>& members = bound.problem.shared().members;
+  return give(std::vector<uint8_t>(members.begin(), members.end()));
+}
+
+nb::object py_shared_weights(BoundProblem& bound, In1<double> variables) {
+  const SharedWeights& shared = bound.problem.shared();
+  require(variables.shape(0) == shared.size(), "one number per variable is needed");
+  std::vector<double> weights(shared.n_features());
+  unlocked([&] { shared.weights_of(variables.data(), weights.data()); });
+  return give(std::move(weights));
+}
+
+// The loss at variables and a quadratic penalty, the same for all weights.
+std::pair<double, double> py_evaluate_shared(BoundProblem& bound, In1<double> variables,
+                                             Mut1<double> gradient, double mean, double precision) {
+  const size_t n = bound.problem.shared().size();
+  require(variables.shape(0) == n && gradient.shape(0) == n, "variables and gradient must have ", n,
+          " entries, got ", variables.shape(0), " and ", gradient.shape(0));
+  Quadratic penalty{PerWeight{nullptr, mean}, PerWeight{nullptr, precision}, 0.0};
+  const double loss = watched([&](Watch& watch) {
+    return bound.problem.evaluate_shared(variables.data(), gradient.data(), watch, &penalty);
+  });
+  return {loss, penalty.value};
+}
+
 double py_value(BoundProblem& bound, In1<double> weights) {
   const size_t n = static_cast<size_t>(bound.problem.n_features());
   require(weights.shape(0) == n, "weights must have ", n, " entries, got ", weights.shape(0));
@@ -119,6 +156,14 @@ double py_value(BoundProblem& bound, In1<double> weights) {
 
 void same_length(size_t n, std::initializer_list<size_t> others) {
   for (size_t m : others) require(m == n, "vectors of lengths ", n, " and ", m);
+}
+
+using Members = In1<uint8_t>;  // how many weights each variable stands for (shared_weights.hpp)
+
+const uint8_t* checked(const std::optional<Members>& members, size_t n) {
+  if (!members) return nullptr;
+  same_length(n, {members->shape(0)});
+  return members->data();
 }
 
 // The rows of s in these slots, then those of y.
@@ -135,21 +180,23 @@ std::vector<const float*> rows_of(const In2<float>& s, const In2<float>& y, cons
 
 // History: s, y [memory, n], of which m slots are used. Returns products [3, 2 m] of g and of the last slot's
 // s and y with all s and all y.
-nb::object py_history_products(In2<float> s, In2<float> y, std::vector<int> slots, In1<double> g,
-                               int n_jobs) {
+nb::object py_history_products(In2<float> s, In2<float> y, std::vector<int> slots, In1<double> g, int n_jobs,
+                               std::optional<Members> members) {
   const size_t n = g.shape(0), m = slots.size();
+  const uint8_t* const of = checked(members, n);
   same_length(n, {s.shape(1)});
   require(m > 0, "history_products: no slot is used");
   const std::vector<const float*> rows = rows_of(s, y, slots);
-  auto out = unlocked([&] { return pair_products(g.data(), rows[m - 1], rows.back(), rows, n, n_jobs); });
+  auto out = unlocked([&] { return pair_products(g.data(), rows[m - 1], rows.back(), rows, n, n_jobs, of); });
   return give(std::move(out), {3, 2 * m});
 }
 
 // out = coefficients . (g, s of the slots, y of the slots); trial = start + out; returns <g, out>.
 double py_combine(In1<double> coefficients, In1<double> g, In2<float> s, In2<float> y, std::vector<int> slots,
                   Mut1<double> out, int n_jobs, std::optional<In1<double>> start,
-                  std::optional<Mut1<double>> trial) {
+                  std::optional<Mut1<double>> trial, std::optional<Members> members) {
   const size_t n = g.shape(0);
+  const uint8_t* const of = checked(members, n);
   same_length(n, {s.shape(1), out.shape(0)});
   require(coefficients.shape(0) == 2 * slots.size() + 1, "combine: history and coefficients differ");
   require(start.has_value() == trial.has_value(), "start and trial belong together");
@@ -158,7 +205,7 @@ double py_combine(In1<double> coefficients, In1<double> g, In2<float> s, In2<flo
   const std::vector<double> c = vector_of(coefficients);
   nb::gil_scoped_release released;
   return combine(g.data(), rows, c, n, n_jobs, out.data(), start ? start->data() : nullptr,
-                 trial ? trial->data() : nullptr);
+                 trial ? trial->data() : nullptr, of);
 }
 
 // Another loss than the likelihood, with its arguments checked.
@@ -206,24 +253,33 @@ size_t matrix_bytes(const std::string& use, int64_t n_states) {
 }
 
 void bind_vectors(nb::module_& m) {
-  m.def("history_products", &py_history_products, "s"_a, "y"_a, "slots"_a, "g"_a, "n_jobs"_a);
+  m.def("history_products", &py_history_products, "s"_a, "y"_a, "slots"_a, "g"_a, "n_jobs"_a,
+        "members"_a = nb::none());
   m.def("combine", &py_combine, "coefficients"_a, "g"_a, "s"_a, "y"_a, "slots"_a, "out"_a, "n_jobs"_a,
-        "start"_a = nb::none(), "trial"_a = nb::none());
-  m.def("dot", [](In1<double> x, In1<double> y, int n_jobs) {
-    same_length(x.shape(0), {y.shape(0)});
-    nb::gil_scoped_release released;
-    return dot(x.data(), y.data(), x.shape(0), n_jobs);
-  });
+        "start"_a = nb::none(), "trial"_a = nb::none(), "members"_a = nb::none());
+  m.def(
+      "dot",
+      [](In1<double> x, In1<double> y, int n_jobs, std::optional<Members> members) {
+        same_length(x.shape(0), {y.shape(0)});
+        const uint8_t* const of = checked(members, x.shape(0));
+        nb::gil_scoped_release released;
+        return dot(x.data(), y.data(), x.shape(0), n_jobs, of);
+      },
+      nb::arg(), nb::arg(), nb::arg(), "members"_a = nb::none());
   m.def("advance", [](In1<double> x, double step, In1<double> d, Mut1<double> out, int n_jobs) {
     same_length(x.shape(0), {d.shape(0), out.shape(0)});
     nb::gil_scoped_release released;
     advance(x.data(), step, d.data(), x.shape(0), n_jobs, out.data());
   });
-  m.def("change_along", [](In1<double> g, In1<double> x, In1<double> old, int n_jobs) {
-    same_length(g.shape(0), {x.shape(0), old.shape(0)});
-    nb::gil_scoped_release released;
-    return change_along(g.data(), x.data(), old.data(), g.shape(0), n_jobs);
-  });
+  m.def(
+      "change_along",
+      [](In1<double> g, In1<double> x, In1<double> old, int n_jobs, std::optional<Members> members) {
+        same_length(g.shape(0), {x.shape(0), old.shape(0)});
+        const uint8_t* const of = checked(members, g.shape(0));
+        nb::gil_scoped_release released;
+        return change_along(g.data(), x.data(), old.data(), g.shape(0), n_jobs, of);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), "members"_a = nb::none());
   m.def("difference", [](In1<double> x, In1<double> old, Mut1<float> out, int n_jobs) {
     same_length(x.shape(0), {old.shape(0), out.shape(0)});
     nb::gil_scoped_release released;
@@ -281,6 +337,10 @@ void bind_training(nb::module_& m) {
       .def("prepare", [](BoundProblem& b) { unlocked([&] { b.problem.prepare(); }); })
       .def("evaluate", &py_evaluate, "weights"_a, "gradient"_a, "per_sequence"_a.none())
       .def("evaluate_penalised", &py_evaluate_penalised, "weights"_a, "gradient"_a, "mean"_a, "precision"_a)
+      .def("share", &py_share, "start"_a)
+      .def("members", &py_members)
+      .def("shared_weights", &py_shared_weights, "variables"_a)
+      .def("evaluate_shared", &py_evaluate_shared, "variables"_a, "gradient"_a, "mean"_a, "precision"_a)
       .def("value", &py_value, "weights"_a)
       .def_prop_ro("n_features", [](const BoundProblem& b) { return b.problem.n_features(); })
       .def_prop_ro("n_sequences", [](const BoundProblem& b) { return b.problem.n_sequences(); })

@@ -36,6 +36,10 @@ inline void store(double* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
 inline Vec loadu(const double* p) { return *reinterpret_cast<const VecU*>(p); }
 inline void storeu(double* p, Vec v) { *reinterpret_cast<VecU*>(p) = v; }
 inline Vec widened(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Half*>(p), Vec); }
+inline Vec widened(const uint8_t* p) {
+  typedef uint8_t Bytes __attribute__((vector_size(kWidth), may_alias, aligned(1)));
+  return __builtin_convertvector(*reinterpret_cast<const Bytes*>(p), Vec);
+}
 inline Vec splat(double x) { return x - Vec{}; }  // not +, which is an addition: -0 + 0 is 0
 inline Vec select(IVec mask, Vec a, Vec b) { return mask ? a : b; }
 inline Vec vmax(Vec a, Vec b) { return a > b ? a : b; }

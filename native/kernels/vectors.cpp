@@ -11,56 +11,52 @@ namespace fieldcraft::FIELDCRAFT_LEVEL {
 // A dozen remembered vectors are more streams than processors fetch ahead by themselves.
 constexpr int kLineFloats = 16, kFloatsAhead = 512;  // in a cache line; between a prefetch and its use
 
-double dot(const double* x, const double* y, size_t n) {
+namespace {
+
+template <bool Members>
+double dot_each(const double* x, const double* y, const uint8_t* members, size_t n) {
+  const auto product = [&](size_t i) {
+    const Vec found = loadu(x + i) * loadu(y + i);
+    return Members ? found * widened(members + i) : found;
+  };
   Vec even = {}, odd = {};
   size_t i = 0;
-  for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
-    even += loadu(x + i) * loadu(y + i);
-    odd += loadu(x + i + kWidth) * loadu(y + i + kWidth);
-  }
+  for (; i + 2 * kWidth <= n; i += 2 * kWidth) even += product(i), odd += product(i + kWidth);
   double total = CANARY_ELSEWHERE(THREADS, sum(even + odd));
-  for (; i < n; ++i) total += x[i] * y[i];
+  for (; i < n; ++i) total += x[i] * y[i] * (Members ? members[i] : 1.0);
   return total;
 }
 
-namespace {
-
 template <bool Means, bool Precisions>
-double pull_each(const double* w, PerWeight mean, PerWeight precision, size_t n, double* gradient) {
+double pull_each(const double* w, PerWeight mean, PerWeight precision, const uint8_t* members, size_t n,
+                 double* gradient) {
   Vec totals = {};
   size_t i = 0;
   for (; i + kWidth <= n; i += kWidth) {
     const Vec away = loadu(w + i) - (Means ? loadu(mean.vector + i) : splat(mean.scalar));
     const Vec pulled = (Precisions ? loadu(precision.vector + i) : splat(precision.scalar)) * away;
     storeu(gradient + i, loadu(gradient + i) + CANARY(PENALTY, pulled));
-    totals += pulled * away;
+    totals += members == nullptr ? pulled * away : pulled * away * widened(members + i);
   }
   double total = sum(totals);
   for (; i < n; ++i) {
     const double away = w[i] - mean[i], pulled = precision[i] * away;
     gradient[i] += pulled;
-    total += pulled * away;
+    total += pulled * away * (members == nullptr ? 1.0 : members[i]);
   }
   return total;
 }
 
-}  // namespace
-
-double pull(const double* w, PerWeight mean, PerWeight precision, size_t n, double* gradient) {
-  double total = 0;
-  with_flags(mean.vector != nullptr, precision.vector != nullptr, [&](auto means, auto precisions) {
-    total = pull_each<decltype(means)::value, decltype(precisions)::value>(w, mean, precision, n, gradient);
-  });
-  return total;
-}
-
 // Every number that is loaded takes part in three products, or in four.
-void pair_products(const double* g, const float* s, const float* y, const float* const* columns, size_t n,
-                   double* out) {
+template <bool Members>
+void pair_products_each(const double* g, const float* s, const float* y, const float* const* columns,
+                        const uint8_t* members, size_t n, double* out) {
   Vec with_g[kColumnsAtOnce] = {}, with_s[kColumnsAtOnce] = {}, with_y[kColumnsAtOnce] = {};
   size_t i = 0;
   for (; i + kWidth <= n; i += kWidth) {
-    const Vec g_i = loadu(g + i), s_i = widened(s + i), y_i = widened(y + i);
+    const Vec count = Members ? widened(members + i) : splat(1.0);
+    const auto counted = [&](Vec v) { return Members ? v * count : v; };
+    const Vec g_i = counted(loadu(g + i)), s_i = counted(widened(s + i)), y_i = counted(widened(y + i));
     for (int j = 0; j < kColumnsAtOnce; ++j) {
       const Vec column = widened(columns[j] + i);
       if (i % kLineFloats == 0) __builtin_prefetch(columns[j] + i + kFloatsAhead);
@@ -74,10 +70,32 @@ void pair_products(const double* g, const float* s, const float* y, const float*
     found[0] = CANARY_ELSEWHERE(THREADS, sum(with_g[j])), found[1] = sum(with_s[j]),
     found[2] = sum(with_y[j]);
     for (size_t k = i; k < n; ++k) {
-      const double column = columns[j][k];
+      const double column = columns[j][k] * (Members ? members[k] : 1.0);
       found[0] += g[k] * column, found[1] += s[k] * column, found[2] += y[k] * column;
     }
   }
+}
+
+}  // namespace
+
+double dot(const double* x, const double* y, const uint8_t* members, size_t n) {
+  return members == nullptr ? dot_each<false>(x, y, members, n) : dot_each<true>(x, y, members, n);
+}
+
+double pull(const double* w, PerWeight mean, PerWeight precision, const uint8_t* members, size_t n,
+            double* gradient) {
+  double total = 0;
+  with_flags(mean.vector != nullptr, precision.vector != nullptr, [&](auto means, auto precisions) {
+    constexpr bool kMeans = decltype(means)::value, kPrecisions = decltype(precisions)::value;
+    total = pull_each<kMeans, kPrecisions>(w, mean, precision, members, n, gradient);
+  });
+  return total;
+}
+
+void pair_products(const double* g, const float* s, const float* y, const float* const* columns,
+                   const uint8_t* members, size_t n, double* out) {
+  const auto each = members == nullptr ? pair_products_each<false> : pair_products_each<true>;
+  each(g, s, y, columns, members, n, out);
 }
 
 // out = c[0] g + sum of c[1 + j] xs[j]

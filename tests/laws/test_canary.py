@@ -75,6 +75,7 @@ CANARIES = {
     "BEAM_BOUND": [LAWS + "test_beams.py"],
     "DIRECTION": [TRAINING + "test_history.py"],
     "PENALTY": [TRAINING + "test_history.py"],
+    "SHARED": [TRAINING + "test_shared_weights.py"],
     "DUAL": DUALS,
     "APPLY": DUALS,
     "PROXIMAL": DUALS,

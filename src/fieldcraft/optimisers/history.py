@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 class History:
     """The last ``memory`` pairs in slots, with their table of inner products."""
 
-    def __init__(self, memory: int, n: int, n_jobs: int) -> None:
+    def __init__(self, memory: int, n: int, n_jobs: int, members: NDArray[np.uint8] | None = None) -> None:
         self.s = np.empty((memory, n), np.float32)  # [m, n] steps, by slot
         self.y = np.empty((memory, n), np.float32)  # [m, n] gradient changes, by slot
         self.products = np.zeros((2 * memory, 2 * memory))  # of all s, then all y
@@ -35,6 +35,7 @@ class History:
         self._used = np.zeros(0)  # coefficients of the last direction
         self.n_jobs = n_jobs
         self.memory = memory
+        self.members = members  # how many weights each variable stands for; None for one
 
     def add(self, before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> None:
         """The newest pair, from weights and gradient before and after a step; the oldest makes room."""
@@ -71,7 +72,7 @@ class History:
                     return self._combine(self._used, gradient, slots, out, start, trial)
             self.order.pop()
         np.negative(gradient, out=out)
-        slope = float(_core.dot(gradient, out, self.n_jobs))
+        slope = self._dot(gradient, out)
         if start is not None and trial is not None:
             np.add(start, out, out=trial)
         return slope
@@ -85,7 +86,7 @@ class History:
 
     def _products(self, slots: list[int], gradient: Floats) -> Any:
         """[3, 2 slots] of the gradient and of the newest s and y with the s and y of these slots."""
-        return _core.history_products(self.s, self.y, slots, gradient, self.n_jobs)
+        return _core.history_products(self.s, self.y, slots, gradient, self.n_jobs, self.members)
 
     def _combine(
         self,
@@ -97,7 +98,8 @@ class History:
         trial: Floats | None,
     ) -> float:
         """The gradient and the s and y of these slots, times ``used``, into ``out``; see ``direction``."""
-        return float(_core.combine(used, gradient, self.s, self.y, slots, out, self.n_jobs, start, trial))
+        options = self.n_jobs, start, trial, self.members
+        return float(_core.combine(used, gradient, self.s, self.y, slots, out, *options))
 
     def direction_within(
         self, gradient: Floats, free: NDArray[np.bool_], out: Floats, metric: Floats | None = None
@@ -130,7 +132,7 @@ class History:
         return size
 
     def _dot(self, x: Floats, y: Floats) -> float:
-        return float(_core.dot(x, y, self.n_jobs))
+        return float(_core.dot(x, y, self.n_jobs, self.members))
 
     def _two_loops(self, g_dot: Floats) -> Floats:
         """Coefficients [1 + 2 memory] of H g on g, s and y."""

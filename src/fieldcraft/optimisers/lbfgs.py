@@ -1,7 +1,8 @@
 """L-BFGS: quasi-Newton with limited memory and a strong Wolfe line search, for smooth objectives.
 
 Where the values of some features are large (prices, lengths), the variables are u = scale * w, so that a
-step of one length is right for all of them; the objective and its minimum stay the same.
+step of one length is right for all of them; the objective and its minimum stay the same. Weights that act
+as one are one variable, where the problem can tell (problems/shared_weights.py); the steps are the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fieldcraft.optimisers.divided_history import DividedHistory
 from fieldcraft.optimisers.line_search import Point, wolfe_step
 from fieldcraft.optimisers.quasi_newton import QuasiNewton, QuasiNewtonRun
 from fieldcraft.optimisers.run import Floats
-from fieldcraft.problems.protocols import Gradient
+from fieldcraft.problems.protocols import Gradient, Shared
 
 LONG = 20  # steps to remember where memory allows
 PAIR_BYTES = 8  # of a feature in a step and its change of the gradient, 32 bits each (history.py)
@@ -49,6 +50,10 @@ class LBFGSRun(QuasiNewtonRun):
     _ready = False  # are the weights those of a step of 1
 
     def __init__(self, settings: LBFGS, problem: Gradient, start: Floats) -> None:
+        self.shared: Shared | None = None
+        if (found := problem.shared(start)) is not None:
+            self.shared, start = found
+            problem, self.members = self.shared, self.shared.members
         self.scales = problem.scales()
         super().__init__(settings, problem, start if self.scales is None else start * self.scales)
         ranks, groups = (getattr(problem, name, None) for name in ("ranks", "groups"))
@@ -66,7 +71,12 @@ class LBFGSRun(QuasiNewtonRun):
         return value
 
     def solution(self) -> Floats:
+        if self.shared is not None:
+            return self.shared.weights(self.weights)
         return self.weights if self.scales is None else self.weights / self.scales
+
+    def solution_norm(self) -> float:
+        return super().solution_norm() if self.shared is None else self.weight_norm()
 
     def search(self) -> bool:
         trial, _ = self._other
@@ -94,7 +104,8 @@ class LBFGSRun(QuasiNewtonRun):
         self._ready = False
         value = self.evaluate(self.weights, self.gradient)
         if abs(value - self.value) > LAST_DIGITS * abs(self.value):
-            return value, float(_core.change_along(self.gradient, self.weights, origin, jobs)) / step
+            change = _core.change_along(self.gradient, self.weights, origin, jobs, self.members)
+            return value, float(change) / step
         towards = np.empty_like(self.weights)  # steps as small as the weights' rounding tell no slope
         self.history.repeat(gradient, towards)
         return value, self.dot(self.gradient, towards)

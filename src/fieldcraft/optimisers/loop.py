@@ -155,7 +155,8 @@ class Loop:
             while reason is None:
                 reason, converged = self._iterate(interrupts)
             self._score_end()
-        weights, objective, extras = self.run.solution(), self.run.objective(), self.run.extras()
+        objective, extras = self.run.objective(), self.run.extras()
+        weights = self.run.finish()
         failed = converged and self._above_start(objective)
         if failed:
             reason, converged = f"{reason}, but above the objective at the start", False
@@ -211,9 +212,9 @@ class Loop:
         return run.why_stuck, True
 
     def _record(self) -> Record:
-        run, weights = self.run, self.run.solution()
+        run = self.run
         due = run.iteration % (self.control.score_every or 1) == 0
-        held_out = self._score(weights) if due else None
+        held_out = self._score() if due else None
         return Record(
             run.iteration,
             run.objective(),
@@ -221,21 +222,21 @@ class Loop:
             self.control.ranks.first(time.perf_counter() - self._begun),
             run.evaluations,
             held_out,
-            None if run.problem.l1 is None else int(np.count_nonzero(weights)),
+            None if run.problem.l1 is None else int(np.count_nonzero(run.solution())),
             run.gap if math.isfinite(run.gap) else None,
-            math.sqrt(run.dot(weights, weights)),
+            run.solution_norm(),
             run.exact,
             getattr(run.problem, "lost_mass", None),
             run.problem.unconverged() if hasattr(run.problem, "unconverged") else None,
         )
 
-    def _score(self, weights: Floats) -> float | None:
-        return None if self.control.held_out is None else self.control.held_out(weights)
+    def _score(self) -> float | None:
+        return None if self.control.held_out is None else self.control.held_out(self.run.solution())
 
     def _score_end(self) -> None:
         """Score the last iteration, if that has not been done."""
         if self.records and self.records[-1].held_out is None and self.control.held_out is not None:
-            self.records[-1] = replace(self.records[-1], held_out=self._score(self.run.solution()))
+            self.records[-1] = replace(self.records[-1], held_out=self._score())
             self._note_best(self.records[-1])
 
     def _note_best(self, record: Record) -> None:

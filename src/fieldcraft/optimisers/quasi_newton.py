@@ -44,7 +44,11 @@ class QuasiNewtonRun(Run):
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         super().__init__(settings, problem, start)
         self._other = np.empty_like(self.weights), np.empty_like(self.weights)  # scratch between searches
-        self.history = History(settings.memory, problem.n_variables, problem.n_jobs)
+        self.history = History(settings.memory, problem.n_variables, problem.n_jobs, self.members)
+
+    def finish(self) -> Floats:
+        del self.history, self._other  # the solution may need memory of its own
+        return self.solution()
 
     def remembers(self) -> bool:
         return bool(self.history.order)

@@ -95,6 +95,7 @@ class Run:
     since = 0  # the iteration from which on falls of the objective are judged
     searches = False  # does it look for steps that lower the objective
     exact = True  # is the objective that it reports the objective itself, not an estimate
+    members: NDArray[np.uint8] | None = None  # how many weights each variable stands for; None for one
 
     def __init__(self, settings: Any, problem: Any, start: Floats) -> None:
         self.settings = settings
@@ -134,7 +135,7 @@ class Run:
 
     def dot(self, x: Floats, y: Floats) -> float:
         """Inner product, the same for any number of threads."""
-        return float(_core.dot(x, y, self.problem.n_jobs))
+        return float(_core.dot(x, y, self.problem.n_jobs, self.members))
 
     def gradient_norm(self) -> float:
         """Length of the gradient at the current point."""
@@ -172,6 +173,15 @@ class Run:
     def solution(self) -> Floats:
         """[F] the model's weights at the current point, which need not be the variables themselves."""
         return self.weights
+
+    def finish(self) -> Floats:
+        """``solution``, after which no step follows."""
+        return self.solution()
+
+    def solution_norm(self) -> float:
+        """Length of ``solution``."""
+        weights = self.solution()
+        return math.sqrt(float(_core.dot(weights, weights, self.problem.n_jobs)))
 
     def extras(self) -> dict[str, Floats]:
         """Arrays that a model keeps beside its weights."""

@@ -16,6 +16,7 @@ from fieldcraft.errors import InputError
 from fieldcraft.objectives import Likelihood
 from fieldcraft.priors import Prior
 from fieldcraft.problems.penalised import Penalised
+from fieldcraft.problems.shared_weights import SharedWeights
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
@@ -82,6 +83,24 @@ class ChainProblem(NativeChain):
         if not isinstance(self.objective, Likelihood):
             extras = self._costs, self._label_weights, self._allowed
             self._native.use(self.objective.name, self._gold, *extras)
+
+    def shared(self, start: Floats) -> tuple[SharedWeights, Floats] | None:
+        penalty = self._single_penalty()
+        if self.by_sequence or penalty is None or not isinstance(self.objective, Likelihood):
+            return None
+        variables = self._native.share(start)
+        if variables is None:
+            return None
+        return SharedWeights(self, self._native, penalty, len(variables)), variables
+
+    def _single_penalty(self) -> tuple[float, float] | None:
+        """Mean and precision of a Gaussian that is the only penalty, the same for all weights; else None."""
+        if any(part is not None for part in (self.ranks, self.mask, self.l1, self.bounds, self._smooth)):
+            return None
+        if self._scales is not None or self._quadratic is None:
+            return None
+        mean, precision = self._quadratic
+        return (float(mean[0]), float(precision[0])) if len(mean) == len(precision) == 1 else None
 
     def expect(self, weights: Floats) -> float:
         """E-step: complete the partial labels by their expectation at ``weights``.

@@ -24,6 +24,7 @@ from fieldcraft.errors import FieldcraftError, InputError
 from fieldcraft.objectives import Likelihood, Objective
 from fieldcraft.priors import Prior
 from fieldcraft.problems.curvatures import crowd, curvatures, scales
+from fieldcraft.problems.protocols import Shared
 from fieldcraft.structures.structure import Structure
 
 Floats = NDArray[np.float64]
@@ -180,6 +181,11 @@ class Penalised:
     def scales(self) -> Floats | None:
         """[F] the size of the values of each weight's attribute; None if all are about 1."""
         return self._scales
+
+    def shared(self, start: Floats) -> tuple[Shared, Floats] | None:
+        """The problem with one variable for all weights that act as one; see protocols.py."""
+        del start
+        return None
 
     def first_step(self, gradient: Floats, out: Floats) -> bool:
         """Write -gradient / (curvature * crowd) into ``out``; False where curvatures are not known."""

@@ -53,10 +53,31 @@ class Gradient(Protocol):
         """[F] the size of the feature values that each weight is multiplied by; None if all are about 1."""
         return None
 
+    def shared(self, start: Floats) -> tuple[Shared, Floats] | None:
+        """The problem with one variable for all weights that act as one (shared_weights.py), and its start.
+
+        ``start`` [F] are the weights that the optimiser begins from. Its steps must be combinations of
+        gradients, with coefficients that follow from inner products. None where no weights act as one.
+        """
+        del start
+        return None
+
     def first_step(self, gradient: Floats, out: Floats) -> bool:
         """Write a first step of about the right length into ``out``; False where curvatures are unknown."""
         del gradient, out
         return False
+
+
+class Shared(Gradient, Protocol):
+    """A problem whose variables may stand for several weights each.
+
+    members : [n_variables] for how many; so often a variable counts in inner products
+    """
+
+    members: NDArray[np.uint8]
+
+    def weights(self, variables: Floats) -> Floats:
+        """[F] the weights that the variables stand for."""
 
 
 class Expectation(Gradient, Protocol):

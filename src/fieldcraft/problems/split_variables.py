@@ -73,6 +73,10 @@ class SplitProblem:
         curved = self.plain.curvatures()
         return None if curved is None else np.concatenate([curved, curved])
 
+    def shared(self, start: Floats) -> None:
+        """Variables with bounds are not shared."""
+        del start
+
     def scales(self) -> Floats | None:
         """None: bounds are those of the weights."""
         return None

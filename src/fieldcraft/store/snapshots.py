@@ -15,7 +15,7 @@ from fieldcraft.replacing import check_folder, is_special
 from fieldcraft.store.files import read_file, write_arrays
 
 KIND = "snapshot"
-FORMAT = 4  # of the training state; smaller ones belong to optimisers of earlier versions
+FORMAT = 5  # of the training state; smaller ones belong to optimisers of earlier versions
 
 
 def check_snapshot(path: str | os.PathLike[str] | None, *, resume: bool) -> None:

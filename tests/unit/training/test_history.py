@@ -255,6 +255,33 @@ def test_vector_work(n: int) -> None:
         same(gradient, g + above * (w - d), rel=1e-13, abs=1e-15)
 
 
+@pytest.mark.parametrize("n", [1, 7, 33, 5000, 150_000])
+def test_elements_that_count_several_times(n: int) -> None:
+    """An element with members is that many equal elements."""
+    rng = np.random.default_rng(n)
+    members = (
+        rng.integers(1, 256, size=n, dtype=np.uint8)
+        if n < 1000
+        else rng.integers(1, 4, size=n, dtype=np.uint8)
+    )
+    g, w, old = (rng.normal(size=n) for _ in range(3))
+    few, all_ = History(3, n, 2, members), History(3, int(members.sum()), 2)
+    repeated = [np.repeat(x, members) for x in (g, w, old)]
+    assert _core.dot(g, w, 2, members) == pytest.approx(
+        float(repeated[0] @ repeated[1]), rel=1e-10, abs=1e-10
+    )
+    along = float(repeated[0] @ (repeated[1] - repeated[2]))
+    assert _core.change_along(g, w, old, 2, members) == pytest.approx(along, rel=1e-10, abs=1e-9)
+    for _ in range(2):
+        s, y = curved_pair(rng, n)
+        push(few, (s, y))
+        push(all_, (np.repeat(s, members), np.repeat(y, members)))
+        out, expected = np.empty(n), np.empty(len(repeated[0]))
+        slope = few.direction(g, out)
+        assert slope == pytest.approx(all_.direction(repeated[0], expected), rel=1e-9)
+        same(np.repeat(out, members), expected, rel=1e-8, abs=1e-9)
+
+
 GROUPS = [slice(0, 5), slice(5, 6), slice(6, 14)]
 
 
