@@ -6,7 +6,8 @@
 // slot are the id (as many as the capacity needs), the others a tag from the hash. A hit is verified against
 // the stored bytes, so two keys that share a hash never share an id.
 //
-// All three may lie in a mapped model file, ready to use.
+// All three may lie in a mapped model file, ready to use. Where many keys are looked up, short ones are laid
+// side by side too (expect_lookups): a hit then needs one line of memory beside its slot, not two.
 //
 // A lookup on a table that is not growing is a pure read: any number of threads may do it at once.
 // Hazard: growing invalidates views returned by key().
@@ -16,12 +17,14 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
 #include "array.hpp"
 #include "hashing.hpp"
+#include "large_memory.hpp"
 #include "prefetch.hpp"
 #include "short_name.hpp"
 #include "upcoming.hpp"
@@ -50,6 +53,11 @@ class Interner {
   void find_many(const std::string_view* keys, const uint64_t* hashes, size_t n, int32_t* ids,
                  bool in_memory = false, const Upcoming& upcoming = {}) const {
     uint32_t candidate[kBatch];  // an id, or id_mask_ where the key is absent
+    uint8_t others[kBatch];      // keys that are not compared with those side by side
+    size_t n_others = 0;
+    const ShortName* const side_by_side = in_memory ? short_keys() : nullptr;
+    const auto stored = [&](size_t i) { return candidate[i] == id_mask_ ? 0 : candidate[i]; };
+    const auto is_beside = [&](size_t i) { return keys[i].size() <= ShortName::kMostWithLength; };
     for (size_t i = 0; i < n; ++i) prefetch(hashes[i]);
     for (size_t i = 0; i < n; ++i) {
       size_t at = hashes[i] & mask_;
@@ -57,18 +65,25 @@ class Interner {
       while (slots_[at] != kEmpty && (slots_[at] & ~id_mask_) != tag) at = (at + 1) & mask_;
       candidate[i] = slots_[at] & id_mask_;
       upcoming.fetch(i);
-      __builtin_prefetch(&starts_[candidate[i] == id_mask_ ? 0 : candidate[i]]);
+      const bool beside = (side_by_side != nullptr) & is_beside(i);
+      others[n_others] = static_cast<uint8_t>(i), n_others += !beside;
+      __builtin_prefetch(beside ? static_cast<const void*>(side_by_side + stored(i)) : &starts_[stored(i)]);
     }
-    for (size_t i = 0; i < n; ++i)
-      __builtin_prefetch(arena_.data() + starts_[candidate[i] == id_mask_ ? 0 : candidate[i]]);
+    for (size_t k = 0; k < n_others; ++k) __builtin_prefetch(arena_.data() + starts_[stored(others[k])]);
+    const auto same = [&](size_t i) {
+      if (side_by_side != nullptr && is_beside(i)) return side_by_side[candidate[i]] == short_key(keys[i]);
+      return in_memory ? is_key_in_memory(candidate[i], keys[i]) : is_key(candidate[i], keys[i]);
+    };
     for (size_t i = 0; i < n; ++i) {
-      const bool known = candidate[i] != id_mask_;
-      const bool same =
-          known && (in_memory ? is_key_in_memory(candidate[i], keys[i]) : is_key(candidate[i], keys[i]));
-      ids[i] = same ? static_cast<int32_t>(candidate[i]) : kAbsent;
-      if (known && !same) ids[i] = find(keys[i], hashes[i]);
+      const bool known = candidate[i] != id_mask_, found = known && same(i);
+      ids[i] = found ? static_cast<int32_t>(candidate[i]) : kAbsent;
+      if (known && !found) ids[i] = find(keys[i], hashes[i]);
     }
   }
+
+  // So many keys will be looked up, and more have been. Once that pays, short keys are laid side by side.
+  // Hazard: not while other threads use the table.
+  void expect_lookups(size_t n, int n_threads);
 
   int32_t find(std::string_view k, uint64_t hash) const {
     const uint32_t tag = tag_of(hash);
@@ -167,7 +182,8 @@ class Interner {
 
  private:
   static constexpr uint32_t kEmpty = 0xffffffffu;
-  static constexpr size_t kFirstCapacity = 64, kMostKeys = 0x3ffffffe, kMostBytes = 0xffffffff;
+  static constexpr size_t kFirstCapacity = 64, kLookupsPerKey = 2, kMostKeys = 0x3ffffffe,
+                          kMostBytes = 0xffffffff;
 
   bool fits(size_t n) const { return (n + 1) * 4 <= slots_.size() * 3; }
   static size_t capacity_for(size_t n) {
@@ -194,6 +210,14 @@ class Interner {
     if (n > ShortName::kMost || end < ShortName::kMost) return is_key(id, k);
     const ShortName stored = ShortName::before(arena_.data() + end, n);
     return (end - starts_[id] == n) & (stored == ShortName::before(k.data() + n, n));
+  }
+
+  // Of the short keys by id, if they are there: each with its length, all bits set for one that is not short.
+  const ShortName* short_keys() const {
+    return short_keys_ != nullptr && short_keys_->size() == size() ? short_keys_->data() : nullptr;
+  }
+  static ShortName short_key(std::string_view k) {
+    return ShortName::before(k.data() + k.size(), k.size()).with_length(k.size());
   }
 
   static void check_starts(const Array<uint32_t>& starts, size_t n_bytes) {
@@ -246,11 +270,13 @@ class Interner {
     }
   }
 
-  Array<char> arena_;       // [bytes] all keys, end to end
-  Array<uint32_t> starts_;  // [size + 1] where each key begins
-  Array<uint32_t> slots_;   // [power of two] tag | id, or kEmpty
-  size_t mask_ = 0;         // of slot numbers
-  uint32_t id_mask_ = 0;    // lower bits of a slot: the id; all of them set: none
+  Array<char> arena_;                                         // [bytes] all keys, end to end
+  Array<uint32_t> starts_;                                    // [size + 1] where each key begins
+  Array<uint32_t> slots_;                                     // [power of two] tag | id, or kEmpty
+  std::shared_ptr<const LargeVector<ShortName>> short_keys_;  // [size]; of fewer once the table has grown
+  size_t lookups_ = 0;                                        // that were expected so far
+  size_t mask_ = 0;                                           // of slot numbers
+  uint32_t id_mask_ = 0;  // lower bits of a slot: the id; all of them set: none
 };
 
 }  // namespace fieldcraft

@@ -44,6 +44,20 @@ void Interner::reserve(size_t n, int n_threads) {
   });
 }
 
+void Interner::expect_lookups(size_t n, int n_threads) {
+  lookups_ += n;
+  if (short_keys() != nullptr || lookups_ / kLookupsPerKey < size()) return;
+  auto keys = std::make_shared<LargeVector<ShortName>>(size());
+  for_each_task(n_threads, (size() + kFew - 1) / kFew, [&](size_t p, int) {
+    for (size_t id = p * kFew; id < std::min(size(), (p + 1) * kFew); ++id) {
+      const std::string_view k = key(id);
+      const bool fits = k.size() <= ShortName::kMostWithLength;
+      (*keys)[id] = fits ? ShortName::of(k).with_length(k.size()) : ShortName{{~uint64_t{0}, ~uint64_t{0}}};
+    }
+  });
+  short_keys_ = std::move(keys);
+}
+
 void Interner::place_among_others(uint32_t* slots, size_t id, uint64_t hash) const {
   const uint32_t mine = tag_of(hash) | static_cast<uint32_t>(id);
   size_t slot = hash & mask_;

@@ -40,6 +40,10 @@ struct ShortName {
     return before(bytes + kMost, kMost);
   }
 
+  // With the length in the first byte, for names that leave it free: equal only to that of the same name.
+  static constexpr size_t kMostWithLength = kMost - 1;
+  ShortName with_length(size_t n) const { return {{words[0] | n, words[1]}}; }
+
   uint64_t hash(size_t n) const {
     return mix(words[0] ^ 0x9e3779b97f4a7c15ull, words[1] ^ (0xd6e8feb86659fd93ull + n));
   }

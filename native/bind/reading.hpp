@@ -62,6 +62,7 @@ class Reading {
       keep(blocks);
     }
     shared_.reset();  // it may be large
+    if (text_layout.known && !grow_) table_.expect_lookups(out.ids.size(), n_threads_);
   }
 
  private:

@@ -183,6 +183,26 @@ def test_ids_follow_first_appearance(name: str) -> None:
         assert encoder.attribute_text(range(encoder.n_attributes)) == names
 
 
+@pytest.mark.parametrize("name", ["lists, every length", "lists, wide", "items, some foreign"])
+def test_a_table_finds_its_names_however_often_it_was_asked(name: str) -> None:
+    """After many lookups the table keeps short names side by side, until it grows."""
+    known, number = SEQUENCES // 3, dict[str, int]()
+    encoder = FreeFeatures()
+    for grown in (known, 2 * known):
+        encoder.encode(CORPORA[name]()[:grown], grow=True, n_threads=2)
+        X = CORPORA[name]()
+        for sequence in X[:grown]:
+            for item in sequence:
+                for one, _ in spelled(item):
+                    number.setdefault(one, len(number))
+        ids = [number.get(one, -1) for sequence in X for item in sequence for one, _ in spelled(item)]
+        expected_ids = [i for i in ids if i >= 0]
+        assert 0 < len(expected_ids) < len(ids)
+        for n_threads in (1, 2, 3, 2, 1, 3):
+            found = encoder.encode(CORPORA[name](), grow=False, n_threads=n_threads)
+            assert found.attributes.tolist() == expected_ids
+
+
 def test_threads_read_the_same_values() -> None:
     """So much that a thread that comes late still finds something to read."""
     X = [[{"size": i + 0.5, "same": 3}] * 20 for i in range(20_000)]
