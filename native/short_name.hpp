@@ -5,6 +5,7 @@
 // where a name itself begins with zeros, that is all of the name.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -36,7 +37,7 @@ struct ShortName {
   // Of a name anywhere.
   static ShortName of(std::string_view name) {
     char bytes[kMost] = {};
-    std::memcpy(bytes + kMost - name.size(), name.data(), name.size());
+    std::copy(name.begin(), name.end(), bytes + kMost - name.size());  // of an empty name, too
     return before(bytes + kMost, kMost);
   }
 
