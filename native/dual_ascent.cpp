@@ -1,6 +1,7 @@
 #include "dual_ascent.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "dual_group.hpp"
@@ -11,6 +12,7 @@ namespace fieldcraft {
 namespace {
 
 constexpr size_t kMeasured = 16;     // one group in so many is measured for overlap
+constexpr size_t kStretch = 16;      // sequences of an order that are sorted by their lengths
 constexpr double kSmoothing = 0.25;  // weight of a new measurement
 
 // The mean of those that are not 0: weights that stay have no part in any quadratic.
@@ -23,12 +25,13 @@ double mean_of(const PriorNumbers& x) {
 
 }  // namespace
 
-DualAscent::DualAscent(DualPoint point, double ratio)
+DualAscent::DualAscent(DualPoint point, double ratio, int64_t together)
     : DualMethod(std::move(point)),
       layout_(point_.layout()),
       cells_(layout_.pair_cells()),
       n_cells_(padded(static_cast<int64_t>(cells_.size()))),
       usual_inverse_(mean_of(point_.inverse())),
+      together_(together),
       proximal_(point_.mean(), point_.inverse(), ratio, layout_.n_threads()) {
   const size_t n = static_cast<size_t>(n_sequences());
   state_.node.assign(static_cast<size_t>(layout_.n_tokens()) * layout_.P(), 0.0f);
@@ -73,7 +76,7 @@ void DualAscent::accelerate() {
   point_.live().set(w.data());
 }
 
-// The n sequences of `order` in groups of Group::kMost. The threads of a crew share the sequences of a group,
+// The n sequences of `order` in groups. The threads of a crew share the sequences of a group,
 // then the owners of weights; nothing waits for a thread that has not begun, which the system may have put
 // aside for another program. While the crew rests all weights have one owner, which is less work.
 class DualAscent::Round {
@@ -86,7 +89,7 @@ class DualAscent::Round {
   void run() {
     Crew crew(n_owners_);
     crew.enter();  // unless the training has one
-    for (; first_ < n_; first_ += Group::kMost) {
+    for (; first_ < n_; first_ += group_.size(), ++n_groups_) {
       watch_.check();
       gather();
       const bool alone = n_owners_ == 1 || Crew::resting();
@@ -104,9 +107,11 @@ class DualAscent::Round {
  private:
   void gather() {
     const TrainingLayout& layout = ascent_.layout_;
-    group_.members.assign(order_ + first_, order_ + std::min(n_, first_ + Group::kMost));
+    group_.members.clear();
     group_.begin.assign(1, 0), group_.entry_begin.assign(1, 0);
-    for (const int64_t i : group_.members) {
+    for (size_t k = first_; k < n_ && takes(layout.length(order_[k])); ++k) {
+      const int64_t i = order_[k];
+      group_.members.push_back(i);
       group_.begin.push_back(group_.begin.back() + layout.length(i));
       group_.entry_begin.push_back(group_.entry_begin.back() + layout.n_entries(i));
     }
@@ -114,7 +119,13 @@ class DualAscent::Round {
     group_.entry_scores.reserve(n_entries), group_.entry_change.reserve(n_entries);
     const size_t room = static_cast<size_t>(group_.begin.back()) * layout.P();
     group_.scores.reserve(room), group_.change.reserve(room);
-    group_.pair_change.reserve(Group::kMost * ascent_.n_cells_);
+    group_.pair_change.reserve(group_.size() * ascent_.n_cells_);
+  }
+
+  // May the group have one more sequence, of so many tokens.
+  bool takes(int64_t length) const {
+    const bool fits = group_.begin.back() + length <= ascent_.together_ && group_.size() < Group::kMost;
+    return fits || group_.size() < Group::kFewest;
   }
 
   void conclude() {
@@ -125,7 +136,7 @@ class DualAscent::Round {
       state.stepped += group_.step[k] * group_.gap[k], state.met += group_.gap[k];
       estimate += group_.estimate[k];
     }
-    if (first_ % (Group::kMost * kMeasured) == 0 && estimate > 0) {
+    if (n_groups_ % kMeasured == 0 && estimate > 0) {
       const double overlap = std::max(ascent_.quadratic(group_, lanes_[0]) / estimate, 1e-3);
       state.overlap += kSmoothing * (overlap - state.overlap);
     }
@@ -138,11 +149,30 @@ class DualAscent::Round {
   const int n_owners_;  // of weights: as many threads, if they can be had
   std::vector<Lane> lanes_;
   Group group_;
-  size_t first_ = 0;  // of the group, in the order
+  size_t n_groups_ = 0;  // before this one
+  size_t first_ = 0;     // of the group, in the order
 };
 
+// Where two sequences are a group they should be of about the same length, so that threads which share it end
+// together: those of each stretch of the order are sorted, by powers of two alone, since pairs that meet in
+// every pass would close the gap more slowly.
+std::vector<int64_t> DualAscent::matched(const int64_t* order, size_t n) const {
+  std::vector<int64_t> out(order, order + n);
+  const auto size_of = [&](int64_t i) { return std::bit_width(static_cast<uint64_t>(layout_.length(i))); };
+  for (size_t first = 0; first < n; first += kStretch) {
+    const auto begin = out.begin() + static_cast<ptrdiff_t>(first);
+    const auto end = begin + static_cast<ptrdiff_t>(std::min(kStretch, n - first));
+    int64_t tokens = 0;
+    std::for_each(begin, end, [&](int64_t i) { tokens += layout_.length(i); });
+    if (static_cast<int64_t>(Group::kFewest) * tokens > (end - begin) * together_)
+      std::stable_sort(begin, end, [&](int64_t i, int64_t j) { return size_of(i) > size_of(j); });
+  }
+  return out;
+}
+
 double DualAscent::run(const int64_t* order, size_t n, Watch& watch) {
-  Round(*this, order, n, watch).run();
+  const std::vector<int64_t> own = matched(order, n);
+  Round(*this, own.data(), n, watch).run();
   CompensatedSum total;
   for (const double part : state_.parts) total.add(part);
   return total.total();

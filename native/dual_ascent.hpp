@@ -23,8 +23,9 @@
 // true quadratic to that estimate, is measured on some groups and corrects it.
 //
 // Sequences run in groups: the weights stay as they are while a group is worked on and then take all its
-// steps at once, each weight by the thread that owns it (training_layout.hpp), so that the result does not
-// depend on the number of threads.
+// steps at once (groups of few tokens, the fewer the more features tokens share: steps that do not know of
+// one another overshoot together), each weight by the thread that owns it (training_layout.hpp), so that the
+// result does not depend on the number of threads.
 //
 // Hazard: marginals are stored in 32 bits, and minus those of the gold labelling: most are near 0 or 1 in the
 // end, and what counts is how near.
@@ -44,8 +45,9 @@ class DualAscent final : public DualMethod {
  public:
   static constexpr bool kObserves = true;
 
-  // ratio: how much stronger than the prior the first proximal penalty is.
-  DualAscent(DualPoint point, double ratio);
+  // ratio: how much stronger than the prior the first proximal penalty is. together: tokens that a group may
+  // have; it has two sequences in any case.
+  DualAscent(DualPoint point, double ratio, int64_t together);
   DualAscent(const DualAscent&) = delete;
 
   // One pass over the n sequences of `order`: all of them, or those that matter most (see State::gaps).
@@ -107,6 +109,7 @@ class DualAscent final : public DualMethod {
   void move(Group& group, size_t k, double s);
   double step_length(Group& group, size_t k, double K, double size);
   void apply(const Group& group, int owner);
+  std::vector<int64_t> matched(const int64_t* order, size_t n) const;
   double quadratic(const Group& group, Lane& lane) const;
 
   void take_cells(const double* pairs, double* out) const;
@@ -115,6 +118,7 @@ class DualAscent final : public DualMethod {
   const std::vector<uint32_t> cells_;  // the label pairs that have a weight, in [S, P]
   const size_t n_cells_;               // padded with zeros
   double usual_inverse_;               // the mean of 1 / precision: for the estimate of Q
+  const int64_t together_;             // tokens of a group
   ProximalPoint proximal_;
   State state_;
 };

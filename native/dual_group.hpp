@@ -27,7 +27,7 @@ struct alignas(kApart) DualAscent::Lane {
 // same parts: nodes [T, P], the label pairs that have a weight, summed over positions, and an amount for each
 // of its edge entries, value * marginal of the pair (SequenceParts).
 struct DualAscent::Group {
-  static constexpr size_t kMost = 8;  // sequences that see the same weights
+  static constexpr size_t kFewest = 2, kMost = 64;  // sequences that see the same weights
 
   std::vector<int64_t> members, begin;  // sequence; where its tokens begin in the buffers
   std::vector<int64_t> entry_begin;     // where its edge entries begin

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kChange = 1.4;                // of the ratio
 constexpr double kLong = 0.7, kShort = 0.3;    // mean steps beyond which it changes
-constexpr double kLeast = 1.0 / 8, kMost = 2;  // of the first ratio
+constexpr double kLeast = 1.0 / 8, kMost = 8;  // of the first ratio
 constexpr size_t kPiece = 4096;                // weights: sums do not depend on the number of threads
 
 // Calls body(first, end, piece) for pieces of 0 .. n-1.

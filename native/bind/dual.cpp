@@ -124,11 +124,11 @@ void bind_dual_ascent(nb::module_& m) {
   m.def(
       "dual_ascent",
       [](const BoundProblem& problem, In1<int32_t> gold, In1<double> mean, In1<double> precision,
-         double ratio) {
+         double ratio, int64_t together) {
         require(ratio > 0 && std::isfinite(ratio), "the ratio must be positive and finite");
-        return make<DualAscent>(problem, gold, mean, precision, std::nullopt, ratio);
+        return make<DualAscent>(problem, gold, mean, precision, std::nullopt, ratio, together);
       },
-      "problem"_a, "gold"_a, "mean"_a, "precision"_a, "ratio"_a, nb::keep_alive<0, 1>());
+      "problem"_a, "gold"_a, "mean"_a, "precision"_a, "ratio"_a, "together"_a, nb::keep_alive<0, 1>());
   m.def("dual_ascent_bytes", &DualAscent::bytes, "n_tokens"_a, "n_sequences"_a, "n_labels"_a,
         "n_entries"_a = 0);
 }

@@ -28,6 +28,7 @@ from fieldcraft.optimisers.run import Floats, Run, State
 from fieldcraft.problems.protocols import Dual
 
 LARGE = 20_000  # tokens from which "auto" picks it
+FEWEST = 40  # sequences from which it does: a step moves a whole one, and two of them move together
 WEAKEST = 300.0  # variance up to which it does: beyond it the gap may not close
 TINY = 1e-6
 EXACT_EVERY = 10  # passes between exact values of the objective while the gap is still wide
@@ -35,6 +36,8 @@ WHOLE_EVERY = 4  # passes; in between only the sequences with most of the gap ar
 LEFT_OUT = 0.15  # share of the gap that may be left alone in these
 NEAR = 5.0  # times the gap wanted: from there on the objective is evaluated after every outer step
 OUTER = 2  # passes per proximal point
+TOGETHER = 160  # tokens of a group at most: those that share features overshoot together
+MEETING = 8.0  # of them that have the same feature, on average over the features of a token
 PULL = 2.2  # the first proximal penalty; too weak is slow in each pass, too strong needs more of them
 FIRST = 5  # passes before the pace is judged
 SLACK = 0.01  # of the objective, by which an estimate may lie below the lower bound
@@ -56,7 +59,7 @@ class DualAscent(DualOptimiser):
     """
 
     max_iterations: int = 1000
-    gap: float = 1e-5
+    gap: float = 5e-6
     patience: int = 80
     budget: int = 512
 
@@ -81,6 +84,7 @@ class DualAscent(DualOptimiser):
         needed = self.stored_bytes(size)
         reasons = {
             "it is for chains of plain labels": not size.dual,
+            f"there are fewer than {FEWEST} sequences": size.sequences < FEWEST,
             "some features have large values": size.large_values,
             "a held-out score may end the training": size.patient,
             "some weights have no quadratic penalty": size.precision <= 0,
@@ -102,7 +106,7 @@ class DualAscent(DualOptimiser):
 
     def successor(self) -> LBFGS:
         """Who takes over where it is slow."""
-        return LBFGS(max_iterations=self.max_iterations, memory=MEMORY, objective_tolerance=self.gap / 10)
+        return LBFGS(max_iterations=self.max_iterations, memory=MEMORY, objective_tolerance=self.gap / 5)
 
 
 def first_ratio(problem: Dual) -> float:
@@ -116,6 +120,11 @@ def first_ratio(problem: Dual) -> float:
     return max(PULL * math.sqrt(problem.crowd) * spread, TINY)
 
 
+def together(problem: Dual) -> int:
+    """Tokens that take their steps at the same weights: as many as do no harm, since threads share them."""
+    return max(int(min(MEETING / max(problem.sharing, TINY), TOGETHER)), 1)
+
+
 class DualAscentRun(DualRun):
     """Dual ascent under way."""
 
@@ -127,7 +136,9 @@ class DualAscentRun(DualRun):
     def __init__(self, settings: DualAscent, problem: Dual) -> None:
         settings.refuse_beyond(_core.dual_ascent_bytes(*problem.sizes, problem.n_entries), settings.budget)
         pieces = problem.pieces(settings.name)
-        super().__init__(settings, problem, _core.dual_ascent(*pieces, first_ratio(problem)))
+        super().__init__(
+            settings, problem, _core.dual_ascent(*pieces, first_ratio(problem), together(problem))
+        )
         self.best = self.weights.copy()  # the lowest point whose objective was evaluated
         self.least = math.inf  # its objective
         self.estimate = math.inf  # of the gap, as the last pass met it

@@ -37,6 +37,7 @@ class ChainDual(NativeChain):
         super().__init__(structure, design, prior, **options)
         self.mean, self.precision, self.constant = masked(self.gaussian, self.mask, self.n_variables)
         self.crowd = _crowd(design, self.mask, self._sequence_weights)
+        self.sharing = _sharing(design)
         self.n_entries = edge_entries(design)
         self.costs: Floats | None = None  # [S, S] label weights included; None for the likelihood
         objective = options.get("objective")
@@ -106,3 +107,12 @@ def _crowd(design: Design, mask: NDArray[np.bool_] | None, sequence_weights: Flo
     if sequence_weights is not None and len(design.gold):
         heavy = float(np.dot(sequence_weights, np.diff(encoded.offsets))) / tokens
     return (total / tokens + 2.0) * share * heavy
+
+
+def _sharing(design: Design) -> float:
+    """The part of a token's attributes that another token has too, on average; those in the index alone."""
+    index, tokens = design.index, max(len(design.gold), 1)
+    of_nodes = (index.attribute >= 0) & ~index.is_edge
+    counts = np.bincount(index.attribute[of_nodes], index.count[of_nodes])  # [A] tokens with each attribute
+    met = float(np.sum(np.square(counts))) / tokens
+    return met / max(float(np.sum(counts)), met, 1.0)

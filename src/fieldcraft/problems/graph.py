@@ -75,7 +75,7 @@ class GraphDual(GraphProblem):
 
     by_planes = True
     costs = None  # the planes have them
-    crowd, n_entries = 1.0, 0
+    crowd, sharing, n_entries = 1.0, 1.0, 0
 
     def __init__(
         self,

@@ -118,6 +118,7 @@ class Dual(Gradient, Protocol):
     costs : [S, S] of the margin by gold label and label; None for the likelihood
     sizes : (tokens, sequences, states)
     crowd : features that fire at a token, on average, times its weight
+    sharing : part of a token's features that another token has too, on average
     n_entries : occurrences of features of label pairs that look at the input
     by_planes : sequences are asked for planes (``plane``, ``plane_sizes``); the core has no dual of them
     """
@@ -125,6 +126,7 @@ class Dual(Gradient, Protocol):
     mean: Floats
     precision: Floats
     crowd: float
+    sharing: float
     n_entries: int
     constant: float
     gaussian: Pair

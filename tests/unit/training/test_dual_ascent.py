@@ -11,7 +11,7 @@ import pytest
 from fieldcraft import LBFGS, ChainCRF, DualAscent, Gaussian, _core
 from fieldcraft.errors import InputError
 from fieldcraft.objectives import Likelihood
-from fieldcraft.optimisers.dual_ascent import EXACT_EVERY, OUTER, DualAscentRun
+from fieldcraft.optimisers.dual_ascent import EXACT_EVERY, MEETING, OUTER, TOGETHER, DualAscentRun, together
 from fieldcraft.optimisers.loop import Control, Loop, Outcome
 from fieldcraft.problems import ChainProblem
 from unit.training.corpora import chain_of, design_of, draw, draw_large, problem_for
@@ -207,9 +207,12 @@ def test_what_a_record_shows_is_exact_from_time_to_time() -> None:
 
 
 @pytest.mark.parametrize("edges", [False, True], ids=["nodes", "edges"])
-def test_threads_do_not_change_a_bit(*, edges: bool) -> None:
+@pytest.mark.parametrize(
+    "lengths", [(0, 60, 700), (0, 3, 9000), (0, 900, 50)], ids=["usual", "short", "long"]
+)
+def test_threads_do_not_change_a_bit(lengths: tuple[int, int, int], *, edges: bool) -> None:
     rng = np.random.default_rng(3)
-    X, y = draw_large(rng, STATES, rng.integers(0, 60, 700), n_names=200, values=True, edges=edges)
+    X, y = draw_large(rng, STATES, rng.integers(*lengths), n_names=200, values=True, edges=edges)
     given = Case(design_of(X, y, STATES, edges=edges), {}, Gaussian(variance=0.5))
     runs = [begun(given, n_jobs=jobs) for jobs in (1, 2, 3, 7)]
     for _ in range(3 * OUTER):
@@ -218,6 +221,27 @@ def test_threads_do_not_change_a_bit(*, edges: bool) -> None:
         for other in runs[1:]:
             assert other.weights.tobytes() == runs[0].weights.tobytes()
             assert (other.value, other.dual) == (runs[0].value, runs[0].dual)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fewer_tokens_go_together_the_more_they_share(name: str) -> None:
+    """By all pairs of tokens, one by one."""
+    given = likelihood(name)
+    index, encoded = given.design.index, given.design.encoded
+    known = {int(a) for a in index.attribute[~index.is_edge] if a >= 0}
+    ends = zip(encoded.token_ptr[:-1], encoded.token_ptr[1:])
+    tokens = [[int(a) for a in encoded.attributes[begin:end] if int(a) in known] for begin, end in ends]
+    met = sum(first.count(a) for token in tokens for first in tokens for a in token) / len(tokens)
+    sharing = met / sum(map(len, tokens))
+    run = begun(given)
+    assert run.problem.sharing == pytest.approx(sharing, rel=1e-9)
+    assert together(run.problem) == min(int(MEETING / sharing), TOGETHER)
+
+
+def test_tokens_without_features_go_together() -> None:
+    X, y = [[{}, {}]] * 3, [["A", "B"]] * 3
+    crf = ChainCRF(prior=Gaussian(variance=0.5), optimiser=PATIENT).fit(X, y)
+    assert crf.stop_reason_ == "duality gap small enough"
 
 
 def test_l_bfgs_takes_over_where_the_gap_closes_slowly() -> None:

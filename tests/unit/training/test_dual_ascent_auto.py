@@ -76,6 +76,16 @@ def test_auto_leaves_very_weak_penalties_to_l_bfgs(variance: Any, chosen: str) -
     assert (weak in listener.remarks) == (chosen == "lbfgs")
 
 
+def test_auto_leaves_few_long_sequences_to_l_bfgs() -> None:
+    X, y = draw(np.random.default_rng(0), STATES, [LARGE // 39 + 1] * 40, n_names=6)
+    for n, chosen in ((40, "dual_ascent"), (39, "lbfgs")):
+        listener = Listener(brief=True)
+        crf = ChainCRF(prior=Gaussian(variance=0.5)).fit(X[:n], y[:n], callbacks=[listener])
+        assert crf.optimiser_.name == chosen
+        few = "lbfgs instead of dual_ascent: there are fewer than 40 sequences"
+        assert (few in listener.remarks) == (chosen == "lbfgs")
+
+
 def test_auto_learns_edges_that_look_at_the_input_with_it() -> None:
     """Entries are counted for the budget."""
     X, y = draw(np.random.default_rng(0), STATES, [6] * 30, n_names=6, edges=True)
@@ -84,6 +94,61 @@ def test_auto_learns_edges_that_look_at_the_input_with_it() -> None:
     assert (crf.optimiser_.name, crf.stop_reason_) == ("dual_ascent", "duality gap small enough")
     other = ChainCRF(edge_prefix="e/", optimiser=LBFGS(objective_tolerance=1e-9)).fit(X, y)
     assert crf.objective_value_ == pytest.approx(other.objective_value_, rel=1e-5)
+
+
+def joined(corpus: Any, tokens: int) -> tuple[list[Any], list[list[str]]]:
+    """Sentences one after the other, in sequences of at least so many tokens."""
+    X: list[Any] = [[]]
+    y: list[list[str]] = [[]]
+    for sentence in corpus:
+        if len(y[-1]) >= tokens:
+            X.append([])
+            y.append([])
+        X[-1] += zip(sentence.columns["word"])
+        y[-1] += sentence.labels
+    return X, y
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "tokens", "passes"),
+    [
+        ("bc2gm/train.tsv.gz", 300, 100),
+        ("wnut17/wnut17train.conll", 1000, 100),
+    ],
+)
+def test_documents_as_sequences(
+    file: str, tokens: int, passes: int, data_file: Callable[[str], Path]
+) -> None:
+    """A step moves a whole sequence: where it is long, few may move together."""
+    X, y = joined(fc.read(data_file(file), label="ner", columns="word ner"), tokens)
+    templates = (
+        "columns word\nword[-1..1]\nlower(word)\nshape(word)\nprefix(word, 1..3)\nsuffix(word, 1..3)\nedge"
+    )
+    best, crf = (
+        ChainCRF(templates, prior=Gaussian(variance=0.5), optimiser=optimiser).fit(X, y)
+        for optimiser in (LBFGS(memory=20, objective_tolerance=1e-9), "auto")
+    )
+    assert (crf.optimiser_.name, crf.stop_reason_) == ("dual_ascent", "duality gap small enough")
+    assert crf.n_iter_ <= passes
+    assert crf.objective_value_ <= best.objective_value_ * (1 + 1e-5)
+
+
+@pytest.mark.slow
+def test_features_that_most_tokens_have(data_file: Callable[[str], Path]) -> None:
+    """A letter's 128 pixels: a quarter of them are the next one's, too."""
+    with np.load(data_file("ocr_letters/letters.npz")) as letters:
+        pixels, labels, offsets = (letters[name] for name in ("pixels", "labels", "offsets"))
+    names = np.array([f"pixel {k}" for k in range(pixels.shape[1])], object)
+    X = [[list(names[row > 0]) for row in pixels[a:b]] for a, b in zip(offsets, offsets[1:])]
+    y = [[chr(97 + k) for k in labels[a:b]] for a, b in zip(offsets, offsets[1:])]
+    best, crf = (
+        ChainCRF(prior=Gaussian(variance=0.5), optimiser=optimiser).fit(X, y)
+        for optimiser in (LBFGS(memory=20, objective_tolerance=1e-9), "auto")
+    )
+    assert (crf.optimiser_.name, crf.stop_reason_) == ("dual_ascent", "duality gap small enough")
+    assert crf.n_iter_ <= 50
+    assert crf.objective_value_ <= best.objective_value_ * (1 + 1e-5)
 
 
 @pytest.mark.slow
