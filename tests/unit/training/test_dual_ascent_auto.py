@@ -113,8 +113,8 @@ def joined(corpus: Any, tokens: int) -> tuple[list[Any], list[list[str]]]:
 @pytest.mark.parametrize(
     ("file", "tokens", "passes"),
     [
-        ("bc2gm/train.tsv.gz", 300, 100),
-        ("wnut17/wnut17train.conll", 1000, 100),
+        ("bc2gm/train.tsv.gz", 300, 75),
+        ("wnut17/wnut17train.conll", 1000, 75),
     ],
 )
 def test_documents_as_sequences(
@@ -147,7 +147,7 @@ def test_features_that_most_tokens_have(data_file: Callable[[str], Path]) -> Non
         for optimiser in (LBFGS(memory=20, objective_tolerance=1e-9), "auto")
     )
     assert (crf.optimiser_.name, crf.stop_reason_) == ("dual_ascent", "duality gap small enough")
-    assert crf.n_iter_ <= 50
+    assert crf.n_iter_ <= 27
     assert crf.objective_value_ <= best.objective_value_ * (1 + 1e-5)
 
 
